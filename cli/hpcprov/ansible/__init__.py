@@ -1,0 +1,1 @@
+"""The only place that starts Ansible: environment, run, events in, progress and failures out."""

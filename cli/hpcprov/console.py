@@ -1,0 +1,46 @@
+"""The two streams of the command line: data for programs on stdout, everything said to a person on stderr."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+LOG_WIDTH = 110  # without a terminal nobody tells the width; logs and CI pages hold this much
+
+
+def _console(*, stderr: bool) -> Console:
+    from rich.console import Console
+
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = LOG_WIDTH
+    return console
+
+
+@lru_cache(maxsize=1)
+def out() -> Console:
+    """Where data goes."""
+    return _console(stderr=False)
+
+
+@lru_cache(maxsize=1)
+def err() -> Console:
+    """Where progress, notices and errors go."""
+    return _console(stderr=True)
+
+
+def say(message: RenderableType, *, style: str | None = None) -> None:
+    """Tell the person something. Brackets in `message` are text, not markup; long lines are not cut."""
+    err().print(message, style=style, markup=False, soft_wrap=isinstance(message, str))
+
+
+def write_json(text: str) -> None:
+    """Print a finished JSON document as it is, without colours and wrapping."""
+    import sys
+
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    sys.stdout.flush()
