@@ -1,0 +1,181 @@
+"""A YAML file whose values know where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hpcprov.site.findings import Findings, Place
+from hpcprov.site.scalars import read_scalar
+
+try:
+    from yaml import CSafeLoader as _Loader
+except ImportError:  # PyYAML without libyaml: slower, the same result
+    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
+
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+@dataclass
+class Document:
+    """A parsed file: `root` for places, `data` for values."""
+
+    path: Path
+    root: yaml.Node | None = None
+    data: Any = None
+    _seen: dict[int, Any] = field(default_factory=dict, repr=False)
+
+    def place(self, *keys: Hashable, of_key: bool = True) -> Place:
+        """Where the value under `keys` stands: its key (the default) or the value itself.
+
+        The nearest enclosing place is given when the path leads nowhere.
+        """
+        node, mark = self.root, None
+        for key in keys:
+            found = _step(node, key)
+            if found is None:
+                break
+            key_node, node = found
+            mark = (key_node if of_key or node is None else node).start_mark
+        if mark is None:
+            return Place(self.path)
+        return Place(self.path, mark.line + 1, mark.column + 1)
+
+
+def _step(node: yaml.Node | None, key: Hashable) -> tuple[yaml.Node, yaml.Node] | None:
+    if isinstance(node, yaml.SequenceNode):
+        if isinstance(key, int) and key < len(node.value):
+            return node.value[key], node.value[key]
+        return None
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    found = None
+    for key_node, value_node in node.value:
+        if key_node.tag == _MERGE:
+            found = found or _step(value_node, key)
+        elif isinstance(key_node, yaml.ScalarNode) and (
+            key_node.value == key or read_scalar(key_node) == key
+        ):
+            found = (key_node, value_node)
+    return found
+
+
+def read_document(path: Path, findings: Findings, *, text: str | None = None) -> Document | None:
+    """Parse `path`. A file that cannot be read or parsed gives one finding and no document."""
+    try:
+        content = path.read_text(encoding="utf-8") if text is None else text
+    except UnicodeDecodeError as error:
+        findings.error(Place(path), "yaml-syntax", f"is not UTF-8 text: {error.reason}")
+        return None
+    except OSError as error:
+        findings.error(Place(path), "file-missing", f"cannot be read: {error.strerror}")
+        return None
+    try:
+        loader = _Loader(content)
+        try:
+            root = loader.get_single_node()
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        findings.error(*_syntax_error(path, content, error))
+        return None
+    document = Document(path, root)
+    if root is not None:
+        document.data = _Builder(document, findings).value(root)
+    return document
+
+
+def _syntax_error(path: Path, content: str, error: yaml.YAMLError) -> tuple[Place, str, str, str | None]:
+    mark = getattr(error, "problem_mark", None)
+    problem = str(getattr(error, "problem", None) or error).strip()
+    if mark is None:
+        return Place(path), "yaml-syntax", problem, None
+    lines = content.splitlines()
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    hint = None
+    if "\t" in line[: mark.column + 1]:
+        hint = "indent with spaces; YAML does not allow tabs"
+    elif "mapping values are not allowed" in problem:
+        hint = "quote a value that holds a colon, or check the indentation"
+    elif "did not find expected" in problem or "could not find expected" in problem:
+        hint = "check the indentation, quotes and brackets at this line and the one before"
+    elif line.lstrip().startswith(("%", "@", "`")) or "{{" in line:
+        hint = 'quote a value that starts with a special character: "{{ … }}"'
+    return Place(path, mark.line + 1, mark.column + 1), "yaml-syntax", problem, hint
+
+
+class _Builder:
+    """Turns nodes into values; tells duplicate and unusable keys."""
+
+    def __init__(self, document: Document, findings: Findings) -> None:
+        self.path = document.path
+        self.findings = findings
+        self._open: set[int] = set()
+
+    def place(self, node: yaml.Node) -> Place:
+        return Place(self.path, node.start_mark.line + 1, node.start_mark.column + 1)
+
+    def value(self, node: yaml.Node) -> Any:
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node)
+        if id(node) in self._open:
+            self.findings.error(self.place(node), "yaml-recursion", "refers to itself")
+            return None
+        self._open.add(id(node))
+        try:
+            if isinstance(node, yaml.SequenceNode):
+                return [self.value(item) for item in node.value]
+            return self._mapping(node)
+        finally:
+            self._open.discard(id(node))
+
+    def _scalar(self, node: yaml.ScalarNode) -> Any:
+        try:
+            return read_scalar(node)
+        except (ValueError, KeyError):
+            self.findings.error(self.place(node), "yaml-value", f"cannot read {node.value!r} as {node.tag}")
+            return None
+
+    def _mapping(self, node: yaml.Node) -> dict[Any, Any]:
+        built: dict[Any, Any] = {}
+        merged: dict[Any, Any] = {}
+        first: dict[Any, yaml.Node] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == _MERGE:
+                for source in self._merge_sources(value_node):
+                    merged = source | merged
+                continue
+            key = self._key(key_node)
+            if key in first:
+                before = first[key].start_mark.line + 1
+                self.findings.error(
+                    self.place(key_node),
+                    "duplicate-key",
+                    f'"{key}" stands here and in line {before}; Ansible would keep only the last',
+                    "remove one of the two, or merge them",
+                )
+            first[key] = key_node
+            built[key] = self.value(value_node)
+        return merged | built
+
+    def _key(self, node: yaml.Node) -> Hashable:
+        if isinstance(node, yaml.ScalarNode):
+            key = self._scalar(node)
+            return key if isinstance(key, Hashable) else str(key)
+        self.findings.error(
+            self.place(node), "yaml-key", "a key must be text", 'quote a value that starts with "{{" or "["'
+        )
+        return f"line {node.start_mark.line + 1}"
+
+    def _merge_sources(self, node: yaml.Node) -> Iterator[dict[Any, Any]]:
+        sources: Sequence[yaml.Node] = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        for source in sources:
+            value = self.value(source)
+            if isinstance(value, dict):
+                yield value
+            else:
+                self.findings.error(self.place(source), "yaml-merge", "<< needs a mapping to merge")
