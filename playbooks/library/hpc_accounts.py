@@ -30,11 +30,15 @@ options:
       group: {type: str, description: Primary group; default is a group of the same name and id.}
       gid: {type: int, description: Id of the group of the same name; default is the uid.}
       groups: {type: list, elements: str, default: [], description: Further groups; they have to exist.}
-      home: {type: path, description: Home directory.}
+      home: {type: path, description: Home directory; default is one below C(home_base).}
       create_home: {type: bool, default: true, description: Make the home directory.}
       shell: {type: path, default: /bin/bash, description: Login shell.}
       system: {type: bool, default: false, description: A daemon's account.}
       comment: {type: str, default: "", description: Full name.}
+  home_base:
+    description: Parent of the home directories that are not given.
+    type: path
+    default: /home
 author: [hpcprov]
 """
 
@@ -120,15 +124,14 @@ class Accounts:
         """The command line that makes a user."""
         command = ["useradd", "--uid", str(spec["uid"]), "--gid", spec["group"] or spec["name"]]
         command += ["--shell", spec["shell"], "--comment", spec["comment"]]
-        if spec["home"]:
-            command += ["--home-dir", spec["home"]]
+        command += ["--home-dir", spec["home"]]
         if spec["groups"]:
             command += ["--groups", ",".join(spec["groups"])]
         if spec["system"]:
             command.append("--system")
-        home_exists = bool(spec["home"]) and os.path.isdir(spec["home"])
+        home_exists = os.path.isdir(spec["home"])
         command.append("--create-home" if spec["create_home"] and not home_exists else "--no-create-home")
-        return command + [spec["name"]]
+        return [*command, spec["name"]]
 
 
 def wanted_groups(params):
@@ -157,10 +160,13 @@ def main():
         argument_spec={
             "groups": {"type": "list", "elements": "dict", "default": [], "options": group_options},
             "users": {"type": "list", "elements": "dict", "default": [], "options": user_options},
+            "home_base": {"type": "path", "default": "/home"},
         },
         supports_check_mode=True,
     )
     accounts = Accounts(module)
+    for user in module.params["users"]:
+        user["home"] = user["home"] or os.path.join(module.params["home_base"], user["name"])
     groups = wanted_groups(module.params)
     for name, gid in groups:
         accounts.check_group(name, gid)

@@ -29,6 +29,10 @@ options:
         type: str
         description: >-
           Lines that are kept between two markers, so that the rest of the file stays as it is.
+      backup:
+        type: bool
+        default: false
+        description: Keep what was there before the first change as C(<dest>.before-hpcprov).
       create_only: {type: bool, default: false, description: Leave an existing file as it is.}
       target: {type: path, description: What a link points at.}
       owner: {type: str, description: User name or id.}
@@ -61,6 +65,7 @@ import errno
 import grp
 import os
 import pwd
+import shutil
 import stat
 import tempfile
 
@@ -83,7 +88,7 @@ def read(path):
     try:
         with open(path, "rb") as handle:
             return handle.read()
-    except (IOError, OSError) as error:
+    except OSError as error:
         if error.errno == errno.ENOENT:
             return None
         raise
@@ -93,7 +98,7 @@ def merge_block(before, block, marker):
     """`before` with the lines between the markers replaced by `block`; appended when there are no markers."""
     begin, end = marker.replace("{mark}", "BEGIN"), marker.replace("{mark}", "END")
     lines = to_text(before or b"").splitlines()
-    body = [begin] + block.rstrip("\n").split("\n") + [end]
+    body = [begin, *block.rstrip("\n").split("\n"), end]
     if begin in lines and end in lines[lines.index(begin) :]:
         start = lines.index(begin)
         stop = start + lines[start:].index(end)
@@ -174,6 +179,8 @@ class Placer:
             if self.check:
                 return
             self._parent(path)
+            if spec["backup"] and before is not None:
+                self._backup(path)
             self._write(spec, after)
         self._attributes(spec)
 
@@ -186,6 +193,12 @@ class Placer:
             if spec.get(key) is not None:
                 return to_bytes(spec[key])
         return None
+
+    @staticmethod
+    def _backup(path):
+        original = path + ".before-hpcprov"
+        if not os.path.lexists(original):
+            shutil.copy2(path, original)
 
     @staticmethod
     def _parent(path):
@@ -269,6 +282,7 @@ def main():
         "content": {"type": "str"},
         "secret": {"type": "str", "no_log": True},
         "block": {"type": "str"},
+        "backup": {"type": "bool", "default": False},
         "create_only": {"type": "bool", "default": False},
         "target": {"type": "path"},
         "owner": {"type": "str"},
@@ -294,7 +308,7 @@ def main():
     for spec in module.params["files"]:
         try:
             placer.apply(spec)
-        except (IOError, OSError) as error:
+        except OSError as error:
             module.fail_json(msg="%s: %s" % (spec["dest"], error), changed_files=placer.changed)
     module.exit_json(changed=bool(placer.changed), changed_files=placer.changed, diff=placer.diffs)
 

@@ -45,7 +45,7 @@ def read(path, default=""):
     try:
         with open(path) as handle:
             return handle.read()
-    except (IOError, OSError):
+    except OSError:
         return default
 
 
@@ -108,7 +108,7 @@ def interfaces():
     for name in sorted(os.listdir("/sys/class/net")):
         try:
             raw = fcntl.ioctl(probe.fileno(), 0x8915, struct.pack("256s", name[:15].encode()))  # SIOCGIFADDR
-        except (IOError, OSError):
+        except OSError:
             continue
         result[name] = socket.inet_ntoa(raw[20:24])
     probe.close()

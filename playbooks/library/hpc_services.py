@@ -101,7 +101,7 @@ class Services:
 
     def systemctl(self, *arguments):
         """Run systemctl; gives (rc, output)."""
-        rc, out, err = self.module.run_command(["systemctl"] + list(arguments))
+        rc, out, err = self.module.run_command(["systemctl", *list(arguments)])
         return rc, (out + err).strip()
 
     def show(self, unit):

@@ -181,13 +181,14 @@ def train(place: Place, options: argparse.Namespace) -> dict[str, Any]:
     parallel = DistributedDataParallel(model)
     optimizer = torch.optim.Adam(parallel.parameters(), lr=options.learning_rate)
     sampler: Any = DistributedSampler(data["train_labels"], place.world_size, place.rank, seed=options.seed)
+    batch = max(1, options.batch_size // place.world_size)
     losses: list[float] = []
     seconds, seen, accuracy = 0.0, 0, 0.0
     for epoch in range(options.epochs):
         sampler.set_epoch(epoch)
         started = time.perf_counter()
         total = train_epoch(
-            parallel, optimizer, data["train_images"], data["train_labels"], list(sampler), options.batch_size
+            parallel, optimizer, data["train_images"], data["train_labels"], list(sampler), batch
         )
         dist.all_reduce(total)
         took = time.perf_counter() - started
@@ -232,11 +233,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--accelerator", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--min-accuracy", type=float, default=0.95)
     parser.add_argument("--target-accuracy", type=float, default=0.97, help="stop training once reached")
-    parser.add_argument("--epochs", type=int, default=15, help="at most")
-    parser.add_argument("--batch-size", type=int, default=32, help="per rank")
-    parser.add_argument("--learning-rate", type=float, default=1e-3)
+    parser.add_argument("--epochs", type=int, default=20, help="at most")
+    parser.add_argument("--batch-size", type=int, default=64, help="of all ranks together")
+    parser.add_argument("--learning-rate", type=float, default=3e-3)
     parser.add_argument("--seed", type=int, default=1797)
-    parser.add_argument("--timeout", type=int, default=120, help="seconds to wait for another rank")
+    parser.add_argument("--timeout", type=int, default=90, help="seconds to wait for another rank")
     return parser.parse_args()
 
 
