@@ -19,14 +19,14 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class PlayStarted:
-    """A play begins. Its name is `phase | what it does`."""
+    """A play begins. Its name is `Phase | what it does`."""
 
     name: str
 
     @property
     def phase(self) -> str:
         """The part of the name before the bar."""
-        return self.name.split("|", 1)[0].strip()
+        return self.name.split("|", 1)[0].strip().lower()
 
     @property
     def title(self) -> str:
