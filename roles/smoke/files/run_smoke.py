@@ -35,7 +35,7 @@ HOPELESS = re.compile(
 )
 
 
-class Stop(Exception):
+class GiveUpError(Exception):
     """The job is given up; the text is the reason."""
 
 
@@ -122,7 +122,7 @@ class Smoke:
         command = ["sbatch", "--parsable", f"--chdir={self.directory}", f"--output={self.follower.path}"]
         answer = run(*command, str(self.options.job), timeout=60)
         if answer.returncode != 0:
-            raise Stop(f"sbatch refused the job: {(answer.stderr or answer.stdout).strip()}")
+            raise GiveUpError(f"sbatch refused the job: {(answer.stderr or answer.stdout).strip()}")
         self.job_id = answer.stdout.strip().split(";")[0]
         self.state = "PENDING"
         say(f"job {self.job_id} submitted, output in {self.follower.path}")
@@ -142,21 +142,23 @@ class Smoke:
             say(f"job {self.job_id} is {self.state.lower()}{extra}")
 
     def judge(self) -> bool:
-        """True when the job has ended. Raises Stop when waiting longer makes no sense."""
+        """True when the job has ended. Raises GiveUpError when waiting longer makes no sense."""
         now = time.monotonic()
         reason = self.fields.get("Reason", "")
         if now - self.started > self.options.limit:
-            raise Stop(f"the job did not end within {self.options.limit} s, it is {self.state.lower()} ({reason})")
+            raise GiveUpError(
+                f"the job did not end within {self.options.limit} s, it is {self.state.lower()} ({reason})"
+            )
         if self.state in WAITING:
             if HOPELESS.search(reason):
-                raise Stop(f"the job can never start: {reason}")
+                raise GiveUpError(f"the job can never start: {reason}")
             if now - self.pending_since > self.options.pending_limit:
-                raise Stop(f"the job is still pending after {self.options.pending_limit} s: {reason}")
+                raise GiveUpError(f"the job is still pending after {self.options.pending_limit} s: {reason}")
             self.follower.changed = now
             return False
         if self.state in ALIVE:
             if now - self.follower.changed > self.options.silence_limit:
-                raise Stop(f"the job hangs: no output for {self.options.silence_limit} s")
+                raise GiveUpError(f"the job hangs: no output for {self.options.silence_limit} s")
             return False
         return True
 
@@ -170,7 +172,7 @@ class Smoke:
         self.follower.flush()
         if self.state != "COMPLETED":
             code = self.fields.get("ExitCode", "unknown")
-            raise Stop(f"the job ended as {self.state.lower()} (exit code {code})")
+            raise GiveUpError(f"the job ended as {self.state.lower()} (exit code {code})")
 
     def cancel(self) -> None:
         if self.job_id:
@@ -179,21 +181,21 @@ class Smoke:
             self.follower.flush()
 
     def training(self) -> dict[str, Any]:
-        """What rank 0 wrote. Raises Stop when it is missing or from another job."""
+        """What rank 0 wrote. Raises GiveUpError when it is missing or from another job."""
         path = self.directory / "train.json"
         deadline = time.monotonic() + RESULT_WAIT
         while True:
             # Listing the directory makes an NFS client ask the server again.
-            if path.name in os.listdir(self.directory):
+            if path in self.directory.iterdir():
                 break
             if time.monotonic() > deadline:
-                raise Stop("the job ended without a result")
+                raise GiveUpError("the job ended without a result")
             time.sleep(POLL)
         result: dict[str, Any] = json.loads(path.read_text())
         if str(result.get("job_id")) != self.job_id:
-            raise Stop(f"the result is of job {result.get('job_id')}, not of {self.job_id}")
+            raise GiveUpError(f"the result is of job {result.get('job_id')}, not of {self.job_id}")
         if result.get("verdict") != "passed":
-            raise Stop("; ".join(result.get("failures", [])) or "the training did not pass")
+            raise GiveUpError("; ".join(result.get("failures", [])) or "the training did not pass")
         return result
 
     def partial(self) -> dict[str, Any]:
@@ -236,7 +238,7 @@ def forget_old_runs(runs: Path) -> None:
 
 
 def interrupted(number: int, _frame: Any) -> None:
-    raise Stop(f"interrupted by {signal.Signals(number).name}")
+    raise GiveUpError(f"interrupted by {signal.Signals(number).name}")
 
 
 def smoke(options: argparse.Namespace) -> int:
@@ -247,7 +249,7 @@ def smoke(options: argparse.Namespace) -> int:
         this.submit()
         this.follow()
         training = this.training()
-    except (Stop, BrokenPipeError) as stop:
+    except (GiveUpError, BrokenPipeError) as stop:
         reason = str(stop) or "nobody reads the output any more"
         training = this.partial()
         if this.state in WAITING | ALIVE:

@@ -117,9 +117,7 @@ def join(place: Place, backend: str, timeout: int) -> None:
         if place.local_rank >= torch.cuda.device_count():
             raise SystemExit(f"{place.node}: more tasks than GPUs ({torch.cuda.device_count()})")
         torch.cuda.set_device(place.local_rank)
-    dist.init_process_group(
-        backend, rank=place.rank, world_size=place.world_size, timeout=timedelta(seconds=timeout)
-    )
+    dist.init_process_group(backend, rank=place.rank, world_size=place.world_size, timeout=timedelta(seconds=timeout))
     if dist.get_world_size() != place.world_size:
         raise SystemExit(f"world size {dist.get_world_size()}, but SLURM_NTASKS={place.world_size}")
 
@@ -138,11 +136,12 @@ def same_weights(model: Any, device: Any) -> bool:
     return all(torch.equal(mine, other) for other in everyone)
 
 
-def train_epoch(model: Any, optimizer: Any, images: Any, labels: Any, mine: list[int], batch: int) -> Any:
+def train_epoch(model: Any, optimizer: Any, data: Mapping[str, Any], mine: list[int], batch: int) -> Any:
     """One pass over this rank's shard; returns (sum of losses, samples) as a tensor."""
     import torch
     from torch.nn.functional import cross_entropy
 
+    images, labels = data["train_images"], data["train_labels"]
     total = torch.zeros(2, device=images.device)
     for start in range(0, len(mine), batch):
         index = torch.tensor(mine[start : start + batch], device=images.device)
@@ -187,9 +186,7 @@ def train(place: Place, options: argparse.Namespace) -> dict[str, Any]:
     for epoch in range(options.epochs):
         sampler.set_epoch(epoch)
         started = time.perf_counter()
-        total = train_epoch(
-            parallel, optimizer, data["train_images"], data["train_labels"], list(sampler), batch
-        )
+        total = train_epoch(parallel, optimizer, data, list(sampler), batch)
         dist.all_reduce(total)
         took = time.perf_counter() - started
         correct = count_correct(model, data["test_images"], data["test_labels"], place)

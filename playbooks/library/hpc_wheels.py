@@ -1,0 +1,140 @@
+#!/usr/bin/python
+"""Resolve the Python wheels of a framework on the control host, and pack what a host still lacks."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hpc_wheels
+short_description: Wheels for the nodes' Python, resolved on the control host
+description:
+  - Runs on the control host (C(delegate_to) localhost), with its own pip configuration. Calls C(hpcprov.wheels), so
+    a set that C(hpcprov deploy) has begun to resolve in the background is waited for, and one that is in the cache
+    costs nothing and needs no network.
+  - What the host lacks is packed for the transfer. Small files go into one archive, since each transfer costs a
+    round trip; a very large file travels as it is.
+options:
+  framework: {type: str, required: true, description: Which framework., choices: [pytorch, tensorflow, scikit-learn]}
+  version: {type: str, default: "", description: 'Its version, with a local label if need be; empty is the newest.'}
+  packages: {type: list, elements: str, default: [], description: Requirements that are installed beside it.}
+  pip_options: {type: list, elements: str, default: [], description: Further options for pip on this machine.}
+  target:
+    type: dict
+    required: true
+    description: What will run the wheels.
+    options:
+      python: {type: str, required: true, description: 'Version of Python, such as 3.11.2.'}
+      machine: {type: str, required: true, description: 'Machine, such as x86_64.'}
+      glibc: {type: str, required: true, description: 'Version of the C library, such as 2.36.'}
+      accelerator: {type: str, default: cpu, choices: [cpu, cuda], description: Build of the framework.}
+  present: {type: list, elements: str, default: [], description: File names of wheels that the host has.}
+author: [hpcprov]
+"""
+
+EXAMPLES = r"""
+- name: wheels | Wheels of PyTorch are on the control host
+  hpc_wheels:
+    framework: pytorch
+    target: {python: 3.11.2, machine: x86_64, glibc: "2.36"}
+  delegate_to: localhost
+"""
+
+RETURN = r"""
+lock:
+  description: C(hash), C(version) of the framework and C(wheels) (name, version, filename, sha256, size).
+  type: dict
+  returned: always
+parcels: {description: 'Files to send, each with C(src) and C(name).', type: list, returned: always}
+resolved: {description: Whether pip had to resolve now., type: bool, returned: always}
+"""
+
+import os
+import tarfile
+import traceback
+from dataclasses import asdict
+
+from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+
+try:
+    from hpcprov.errors import HpcprovError
+    from hpcprov.wheels import FRAMEWORKS, Lock, Request, Target, Wheel, resolve
+
+    IMPORT_ERROR = None
+except ImportError:
+    IMPORT_ERROR = traceback.format_exc()
+
+SENT_ALONE = 512 * 1024 * 1024
+
+
+def pack(lock: Lock, wheels: list[Wheel]) -> list[dict[str, str]]:
+    """Parcels for the wheels that have to travel. The archive is not compressed: wheels are already."""
+    alone = [wheel for wheel in wheels if wheel.size >= SENT_ALONE]
+    together = [wheel for wheel in wheels if wheel.size < SENT_ALONE]
+    parcels = [{"src": str(lock.directory / wheel.filename), "name": wheel.filename} for wheel in alone]
+    if together:
+        path = lock.directory / "parcel.tar"
+        draft = path.with_suffix(f".{os.getpid()}")
+        with tarfile.open(draft, "w") as archive:
+            for wheel in together:
+                archive.add(lock.directory / wheel.filename, arcname=wheel.filename)
+        draft.replace(path)
+        parcels.append({"src": str(path), "name": f".{lock.key}.tar"})
+    return parcels
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "framework": {"type": "str", "required": True, "choices": ["pytorch", "tensorflow", "scikit-learn"]},
+            "version": {"type": "str", "default": ""},
+            "packages": {"type": "list", "elements": "str", "default": []},
+            "pip_options": {"type": "list", "elements": "str", "default": []},
+            "target": {
+                "type": "dict",
+                "required": True,
+                "options": {
+                    "python": {"type": "str", "required": True},
+                    "machine": {"type": "str", "required": True},
+                    "glibc": {"type": "str", "required": True},
+                    "accelerator": {"type": "str", "default": "cpu", "choices": ["cpu", "cuda"]},
+                },
+            },
+            "present": {"type": "list", "elements": "str", "default": []},
+        }
+    )
+    if IMPORT_ERROR:
+        module.fail_json(msg=missing_required_lib("hpcprov"), exception=IMPORT_ERROR)
+    params = module.params
+    request = Request(
+        framework=params["framework"],
+        target=Target(**params["target"]),
+        version=params["version"],
+        packages=tuple(params["packages"]),
+        pip_options=tuple(params["pip_options"]),
+    )
+    try:
+        lock = resolve(request, say=module.log)
+        framework = FRAMEWORKS[request.framework]
+        version = lock.version_of(framework.project_in(lock))
+    except HpcprovError as error:
+        text = ": ".join(part for part in (error.message, error.why, error.hint) if part)
+        module.fail_json(msg=text, journal=error.journal)
+    for warning in lock.warnings:
+        module.warn(warning)
+    missing = [wheel for wheel in lock.wheels if wheel.filename not in params["present"]]
+    module.exit_json(
+        changed=False,
+        resolved=lock.resolved_now,
+        parcels=pack(lock, missing),
+        lock={
+            "key": lock.key,
+            "hash": lock.hash,
+            "version": version,
+            "imports": list(framework.imports),
+            "module": framework.module,
+            "wheels": [asdict(wheel) for wheel in lock.wheels],
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
