@@ -41,7 +41,7 @@ EXAMPLES = r"""
     cluster: lab
     qos: [{name: high, Priority: 100, Flags: [DenyOnLimit]}]
     accounts:
-      - {name: physics, description: Physics, Fairshare: 10, QOS: [normal, high], users: [alice, {name: bob, MaxJobs: 3}]}
+      - {name: physics, Fairshare: 10, QOS: [normal, high], users: [alice, {name: bob, MaxJobs: 3}]}
 """
 
 RETURN = r"""
@@ -141,7 +141,7 @@ def key_table(keys):
     """Lower-case name or alias -> (canonical name, kind)."""
     table = {}
     for name, kind, aliases in keys:
-        for alias in (name,) + aliases:
+        for alias in (name, *aliases):
             table[alias.lower()] = (name, kind)
     return table
 
@@ -180,7 +180,7 @@ def tres_amount(name, text):
         return None
     units = MEMORY_UNITS if name in MEMORY_TRES else COUNT_UNITS
     if text[-1].upper() in units:
-        return int(round(float(text[:-1]) * units[text[-1].upper()]))
+        return round(float(text[:-1]) * units[text[-1].upper()])
     return int(text)
 
 
@@ -278,8 +278,7 @@ def formats():
         "accounts": ["show", "account", "format=Account,Description,Organization"],
         "users": ["show", "user", "where", "cluster={cluster}", "format=User,DefaultAccount,AdminLevel"],
         # Without parents' limits: what is inherited is not what is set.
-        "associations": ["show", "assoc", "where", "cluster={cluster}", "WOPLimits", "WithRawQOSLevel"]
-        + ["format=" + ",".join(association)],
+        "associations": ["show", "assoc", "where", "cluster={cluster}", "WOPLimits", "WithRawQOSLevel", "format=" + ",".join(association)],
     }
 
 
@@ -296,7 +295,7 @@ def parse_state(texts):
         "associations": {},
     }
     for fields in rows(texts["qos"], 1 + len(qos_names)):
-        state["qos"][fields[0].lower()] = dict(zip(qos_names, fields[1:]))
+        state["qos"][fields[0].lower()] = dict(zip(qos_names, fields[1:])  # noqa: B905  (strict= needs Python 3.10))
     for name, description, organization in rows(texts["accounts"], 3):
         state["accounts"][name.lower()] = {"description": description, "organization": organization}
     for name, default, admin in rows(texts["users"], 3):
@@ -304,7 +303,7 @@ def parse_state(texts):
     for fields in rows(texts["associations"], 4 + len(association_names)):
         account, user, partition, parent = fields[:4]
         if not partition:
-            limits = dict(zip(association_names, fields[4:]))
+            limits = dict(zip(association_names, fields[4:])  # noqa: B905  (strict= needs Python 3.10))
             limits["parent"] = parent.lower()
             state["associations"][(account.lower(), user)] = limits
     return state
@@ -358,9 +357,9 @@ class Plan:
         limits = self.known_limits(QOS_KEYS, pick_limits(item, QOS_WORDS, QOS_KEYS, where), where)
         assignments, before, after = changes(QOS_KEYS, limits, current or {}, where)
         if current is None:
-            self.add(["add", "qos", name] + assignments, [], [where] + after)
+            self.add(["add", "qos", name, *assignments], [], [where, *after])
         elif assignments:
-            self.add(["modify", "qos", "where", "name=" + name, "set"] + assignments, before, after)
+            self.add(["modify", "qos", "where", "name=" + name, "set", *assignments], before, after)
 
     def account(self, item):
         """One account and its place in the tree; its users follow separately."""
@@ -379,15 +378,15 @@ class Plan:
             ]
             if record:
                 words = words[2:]
-            command = ["add", "account", name, "Cluster=" + self.cluster] + words + assignments
-            self.add(command, [], [where] + after)
+            command = ["add", "account", name, "Cluster=" + self.cluster, *words, *assignments]
+            self.add(command, [], [where, *after])
             if not record:
                 return
         for word in ("description", "organization"):
             if item.get(word) is not None and str(item[word]).lower() != record.get(word, "").lower():
                 assignments_to_record = ["%s=%s" % (word.capitalize(), item[word])]
                 self.add(
-                    ["modify", "account", "where", "name=" + name, "set"] + assignments_to_record,
+                    ["modify", "account", "where", "name=" + name, "set", *assignments_to_record],
                     ["%s: %s=%s" % (where, word, record.get(word, ""))],
                     ["%s: %s=%s" % (where, word, item[word])],
                 )
@@ -399,7 +398,7 @@ class Plan:
             after.append("%s: parent=%s" % (where, item["parent"]))
         if assignments:
             selection = ["where", "name=" + name, "cluster=" + self.cluster, "set"]
-            self.add(["modify", "account"] + selection + assignments, before, after)
+            self.add(["modify", "account", *selection, *assignments], before, after)
 
     def user(self, account, user):
         """One user in one account."""
@@ -409,17 +408,17 @@ class Plan:
         if user.get("state") == "absent":
             if current is not None:
                 selection = ["name=" + name, "account=" + account, "cluster=" + self.cluster]
-                self.add(["delete", "user", "where"] + selection, [where], [])
+                self.add(["delete", "user", "where", *selection], [where], [])
             return
         limits = pick_limits(user, USER_WORDS, ASSOCIATION_KEYS, where)
         limits = self.known_limits(ASSOCIATION_KEYS, limits, where)
         assignments, before, after = changes(ASSOCIATION_KEYS, limits, current or {}, where)
         if current is None:
             command = ["add", "user", name, "Account=" + account, "Cluster=" + self.cluster]
-            self.add(command + assignments, [], [where] + after)
+            self.add(command + assignments, [], [where, *after])
         elif assignments:
             selection = ["where", "name=" + name, "account=" + account, "cluster=" + self.cluster, "set"]
-            self.add(["modify", "user"] + selection + assignments, before, after)
+            self.add(["modify", "user", *selection, *assignments], before, after)
 
     def user_record(self, name, default, admin):
         """Default account and admin level; None leaves them as they are."""
@@ -428,14 +427,14 @@ class Plan:
         selection = ["modify", "user", "where", "name=" + name]
         if default and default.lower() != current.get("default", ""):
             self.add(
-                selection + ["cluster=" + self.cluster, "set", "DefaultAccount=" + default],
+                [*selection, "cluster=" + self.cluster, "set", "DefaultAccount=" + default],
                 ["%s: default account=%s" % (where, current.get("default", ""))],
                 ["%s: default account=%s" % (where, default)],
             )
         # A new user has no admin level; "Administrator" is also written "admin" by people.
         if admin and not current.get("admin", "None").lower().startswith(admin.lower()):
             self.add(
-                selection + ["set", "AdminLevel=" + admin],
+                [*selection, "set", "AdminLevel=" + admin],
                 ["%s: admin level=%s" % (where, current.get("admin", "None"))],
                 ["%s: admin level=%s" % (where, admin)],
             )
@@ -480,7 +479,7 @@ def make_plan(cluster, accounts, qos, state):
         name = str(item["name"])
         if (name.lower(), "") in state["associations"]:
             selection = ["where", "name=" + name, "cluster=" + cluster]
-            plan.add(["delete", "account"] + selection, ["account %s" % name], [])
+            plan.add(["delete", "account", *selection], ["account %s" % name], [])
     for item in [item for item in qos if item.get("state") == "absent"]:
         plan.qos(item)
     return plan
@@ -538,7 +537,7 @@ class Sacctmgr:
 
     def __call__(self, *arguments):
         return self.module.run_command(
-            ["sacctmgr"] + list(arguments), environ_update={"SLURM_CONF": self.conf, "LC_ALL": "C"}
+            ["sacctmgr", *list(arguments)], environ_update={"SLURM_CONF": self.conf, "LC_ALL": "C"}
         )
 
     def read_all(self):

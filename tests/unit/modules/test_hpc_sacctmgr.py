@@ -173,7 +173,7 @@ def test_unknown_parent_is_named() -> None:
 
 
 def test_unknown_key_is_refused_with_what_is_known() -> None:
-    with pytest.raises(sacctmgr.PlanError, match="account a: Slurm knows no MaxJob. Known: Fairshare, GrpTRES"):
+    with pytest.raises(sacctmgr.PlanError, match=r"account a: Slurm knows no MaxJob\. Known: Fairshare, GrpTRES"):
         commands([{"name": "a", "MaxJob": 3}])
 
 
