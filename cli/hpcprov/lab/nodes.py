@@ -1,0 +1,193 @@
+"""The containers of a lab: one systemd container for each host of the site."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from hpcprov.errors import LabError
+from hpcprov.lab.podman import Podman, labels
+
+CLUSTER_LABEL = "hpcprov.cluster"
+NODE_LABEL = "hpcprov.node"
+SPEC_LABEL = "hpcprov.spec"
+BOOT_TIMEOUT = 120.0
+BOOTED = frozenset({"running", "degraded"})
+POLL = 0.2
+JOURNAL_LINES = 15
+
+
+class State(StrEnum):
+    """What became of a node's container."""
+
+    MISSING = "missing"
+    RUNNING = "running"
+    STOPPED = "stopped"
+    BROKEN = "broken"  # created but never started, or of another recipe: left by an interrupted run or an older site
+
+
+@dataclass(frozen=True)
+class Node:
+    """How the container of one host must be."""
+
+    name: str
+    node_name: str
+    cluster: str
+    image: str
+    network: str
+    address: str
+    # (source, path in the node, options): a volume or a directory of the control host.
+    mounts: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def container(self) -> str:
+        """Name of the container."""
+        return f"hpcprov-{self.cluster}-{self.node_name}"
+
+    @property
+    def digest(self) -> str:
+        """Changes when the container has to be made anew."""
+        return hashlib.sha256(repr(sorted(asdict(self).items())).encode()).hexdigest()[:16]
+
+    def run_arguments(self) -> list[str]:
+        """Arguments of `podman run`.
+
+        --no-hosts keeps /etc/hosts an ordinary file: podman would write it anew at each start and undo role base.
+        """
+        marks = {CLUSTER_LABEL: self.cluster, NODE_LABEL: self.name, SPEC_LABEL: self.digest}
+        volumes = [f"--volume={source}:{path}:{options}" for source, path, options in self.mounts]
+        return [
+            "--detach", f"--name={self.container}", f"--hostname={self.node_name}", "--systemd=always", "--privileged",
+            f"--network={self.network}", f"--ip={self.address}", "--no-hosts", "--shm-size=1g", "--pids-limit=-1",
+            *labels(marks), *volumes, self.image, "/sbin/init",
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    """What `hpcprov lab status` tells of a node."""
+
+    name: str
+    container: str
+    address: str
+    state: State
+    system: str = ""
+    ssh: bool = False
+    failed_units: list[str] = field(default_factory=list)
+
+    @property
+    def healthy(self) -> bool:
+        """Booted and reachable."""
+        return self.system in BOOTED and self.ssh
+
+
+def inspect(podman: Podman, cluster: str) -> dict[str, dict[str, Any]]:
+    """The lab's containers by name, whatever their state."""
+    listed = podman.query("ps", "--all", "--format", "json", "--filter", f"label={CLUSTER_LABEL}={cluster}")
+    return {container["Names"][0]: container for container in listed}
+
+
+def state_of(node: Node, present: Mapping[str, dict[str, Any]]) -> State:
+    """Compare a container with what it must be."""
+    container = present.get(node.container)
+    if container is None:
+        return State.MISSING
+    if (container.get("Labels") or {}).get(SPEC_LABEL) != node.digest:
+        return State.BROKEN
+    state = str(container.get("State", ""))
+    if state == "running":
+        return State.RUNNING
+    return State.STOPPED if state in {"exited", "stopped"} and container.get("StartedAt", 0) > 0 else State.BROKEN
+
+
+def bring_up(podman: Podman, node: Node, state: State) -> str:
+    """Make the node run and wait until it can be used. Returns what was done: reused, started, created, replaced."""
+    if state in (State.RUNNING, State.STOPPED):
+        try:
+            if state is State.STOPPED:
+                podman.run("start", node.container)
+            wait_until_ready(podman, node)
+            return "reused" if state is State.RUNNING else "started"
+        except LabError:
+            # It ran once and does not come back: a lab node holds nothing that a deploy does not make again.
+            state = State.BROKEN
+    if state is State.BROKEN:
+        podman.run("rm", "--force", "--time=0", "--volumes", node.container)
+    podman.run("run", *node.run_arguments())
+    wait_until_ready(podman, node)
+    return "created" if state is State.MISSING else "replaced"
+
+
+def wait_until_ready(podman: Podman, node: Node, timeout: float = BOOT_TIMEOUT) -> str:
+    """Wait until systemd has started everything and sshd answers. Returns systemd's state: running or degraded."""
+    deadline = time.monotonic() + timeout
+    system = ""
+    while time.monotonic() < deadline:
+        system = system_state(podman, node.container, wait=deadline - time.monotonic())
+        if system in BOOTED:
+            break
+        if not _is_running(podman, node.container):
+            raise _failure(podman, node, "its container stopped while it booted")
+        time.sleep(POLL)
+    else:
+        raise _failure(podman, node, f"systemd is still {system or 'silent'!r} after {timeout:.0f} s")
+    while not ssh_answers(node.address):
+        if time.monotonic() > deadline:
+            raise _failure(podman, node, f"sshd does not answer on {node.address}:22")
+        time.sleep(POLL)
+    return system
+
+
+def system_state(podman: Podman, container: str, wait: float = 0) -> str:
+    """`systemctl is-system-running`; empty while systemd does not answer yet. With `wait`, until the boot is over."""
+    waiting = ["--wait"] if wait > 0 else []
+    result = podman.try_run("exec", container, "systemctl", "is-system-running", *waiting, timeout=max(wait, 10.0))
+    return result.stdout.strip().splitlines()[-1] if result.stdout.strip() else ""
+
+
+def failed_units(podman: Podman, container: str) -> list[str]:
+    """Units that make a node `degraded`."""
+    output = podman.try_run("exec", container, "systemctl", "--failed", "--plain", "--no-legend", timeout=20).stdout
+    return [line.split()[0] for line in output.splitlines() if line.strip()]
+
+
+def ssh_answers(address: str, port: int = 22, timeout: float = 2.0) -> bool:
+    """Does an SSH server greet on this address?"""
+    try:
+        with socket.create_connection((address, port), timeout=timeout) as connection:
+            return connection.recv(8).startswith(b"SSH-")
+    except OSError:
+        return False
+
+
+def status(podman: Podman, node: Node, present: Mapping[str, dict[str, Any]]) -> NodeStatus:
+    """Look at one node."""
+    state = state_of(node, present)
+    if state is not State.RUNNING:
+        return NodeStatus(node.name, node.container, node.address, state)
+    system = system_state(podman, node.container)
+    failed = failed_units(podman, node.container) if system == "degraded" else []
+    return NodeStatus(node.name, node.container, node.address, state, system, ssh_answers(node.address), failed)
+
+
+def directory_mount(source: Path, path: str) -> tuple[str, str, str]:
+    """A directory of the control host, read-only in the node."""
+    return (str(source), path, "ro")
+
+
+def _is_running(podman: Podman, container: str) -> bool:
+    return podman.try_run("inspect", "--format", "{{.State.Running}}", container).stdout.strip() == "true"
+
+
+def _failure(podman: Podman, node: Node, why: str) -> LabError:
+    journal = podman.try_run(
+        "exec", node.container, "journalctl", "--no-pager", "--priority=warning", f"--lines={JOURNAL_LINES}", timeout=20
+    )
+    lines = journal.stdout.splitlines() or podman.try_run("logs", "--tail", "15", node.container).stderr.splitlines()
+    return LabError("the lab node does not come up", host=node.name, why=why, journal=lines)
