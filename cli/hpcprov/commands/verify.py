@@ -1,0 +1,40 @@
+"""`hpcprov verify`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def verify(
+    site: Annotated[Path, typer.Argument(help="The site file, an Ansible YAML inventory.")] = Path(
+        "inventory/site.yaml"
+    ),
+    keyword: Annotated[
+        str | None, typer.Option("-k", metavar="EXPR", help="Only checks that match, such as 'munge and node01'.")
+    ] = None,
+    host: Annotated[list[str] | None, typer.Option(help="Only this host; may be given again.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit report.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
+) -> None:
+    """Check services, munge, clocks, names, storage, and run real jobs on every compute node."""
+    import time
+
+    from hpcprov.console import say, write_json
+    from hpcprov.errors import VerifyError
+    from hpcprov.site import load_site
+    from hpcprov.verify import run
+
+    started = time.monotonic()
+    result = run(load_site(site), report=say, keyword=keyword, junit=junit, hosts=host or [])
+    say(
+        f"{result.passed} passed, {result.failed} failed, {result.skipped} skipped "
+        f"in {time.monotonic() - started:.1f} s"
+    )
+    if as_json:
+        write_json(json.dumps(result.as_dict(), indent=2))
+    if not result.ok:
+        raise typer.Exit(VerifyError.exit_code)

@@ -1,0 +1,88 @@
+"""Is the cluster what its site file says, and does it run jobs? The checks are the tests in tests/cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from hpcprov.errors import UsageError, VerifyError
+from hpcprov.paths import project_root
+from hpcprov.site import Site
+from hpcprov.verify.outcome import Failure, Tally, VerifyResult
+
+__all__ = ["Failure", "VerifyResult", "run"]
+
+NO_TESTS = 5  # pytest's exit codes
+BAD_USE = 4
+QUIET = ("no:terminal", "no:cacheprovider", "no:xdist", "hpcprov.verify.plugin")
+
+
+def run(
+    site: Site,
+    *,
+    report: Callable[[str], None],
+    keyword: str | None = None,
+    junit: Path | None = None,
+    hosts: Sequence[str] = (),
+) -> VerifyResult:
+    """Check the site; `report` gets one line per finished check.
+
+    `keyword` chooses checks like pytest's -k, `hosts` limits to these hosts. Raises UsageError when nothing is chosen,
+    VerifyError when the checks themselves could not run. A cluster that fails them is a result, not an error.
+    """
+    unknown = [name for name in hosts if name not in {host.name for host in site.cluster_hosts}]
+    if unknown:
+        raise UsageError(f"no host {', '.join(unknown)} in {site.path}", hint="hosts have the site file's names")
+    tally = Tally(report)
+    code, broken, said = _run_pytest(_arguments(site, keyword, junit, hosts), tally)
+    if code == NO_TESTS:
+        raise UsageError(f"no check matches -k {keyword!r}", hint="words are parts of check, file or host names")
+    if code == BAD_USE:
+        raise UsageError(f"-k {keyword!r} cannot be read", why=said)
+    if broken or code not in (0, 1):
+        raise VerifyError("the checks could not run", why=broken or said or f"pytest ended with {code}")
+    return tally.result
+
+
+def _arguments(site: Site, keyword: str | None, junit: Path | None, hosts: Sequence[str]) -> list[str]:
+    tests = project_root() / "tests" / "cluster"
+    arguments = [str(tests), "-c", str(tests / "pytest.ini"), f"--site={site.path}"]
+    for plugin in QUIET:
+        arguments += ["-p", plugin]
+    arguments += [f"--only-host={name}" for name in hosts]
+    if keyword:
+        arguments += ["-k", keyword]
+    if junit:
+        arguments.append(f"--junit-xml={junit}")
+    return arguments
+
+
+def _run_pytest(arguments: list[str], tally: Tally) -> tuple[int, str, str]:
+    """Exit code, what was broken in the checks, and pytest's last words.
+
+    In a process of its own: pytest rewrites imports and captures streams, which the deploy around us must not feel.
+    """
+    reader, writer = os.pipe()
+    command = [sys.executable, "-m", "pytest", *arguments, f"--hpcprov-events={writer}"]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    broken = ""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as words:
+        child = subprocess.Popen(
+            command, pass_fds=[writer], stdin=subprocess.DEVNULL, stdout=words, stderr=words, env=environment
+        )
+        os.close(writer)
+        with os.fdopen(reader, encoding="utf-8") as events:
+            for line in events:
+                event = json.loads(line)
+                if event["event"] == "broken":
+                    broken = broken or event["reason"]
+                tally.take(event)
+        code = child.wait()
+        words.seek(0)
+        said = words.read().strip().splitlines()
+    return code, broken, said[-1] if said else ""

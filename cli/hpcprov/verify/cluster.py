@@ -1,0 +1,212 @@
+"""Look at all hosts side by side and run the jobs; the tests only read what came back.
+
+Three rounds (see remote/probe.py): seed on the controller, probe on every host, collect on the controller. The jobs run
+beside the second. A host costs one connection and one round trip, the controller three.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from hpcprov.site import Host, Site
+from hpcprov.verify import expect
+from hpcprov.verify.transport import RemoteError, Transport
+
+PARALLEL = 64  # connections at once
+
+
+@dataclass
+class Probe:
+    """What one host said. `error` is set when it could not be asked."""
+
+    host: Host
+    facts: dict[str, Any] = field(default_factory=dict)
+    error: str | None = None
+    sent: float = 0.0
+    received: float = 0.0
+
+    def get(self, part: str) -> Any:
+        """One part of the facts, None where the host has no such part."""
+        return self.facts.get(part)
+
+    @property
+    def clock_bounds(self) -> tuple[float, float]:
+        """The host's clock is ahead of ours by something between these seconds.
+
+        Its first word came after we sent, its last one before we received; the gap is the time on the way.
+        """
+        return self.facts["finished"] - self.received, self.facts["started"] - self.sent
+
+
+class Cluster:
+    """A site under test. Everything is gathered once, when first asked for."""
+
+    def __init__(self, site: Site, hosts: Sequence[str] = ()) -> None:
+        self.site = site
+        self.chosen = [host for host in site.cluster_hosts if not hosts or host.name in hosts]
+        self.smoke_user = expect.smoke_user(site)
+        self.controller = expect.controller(site)
+        self.submit_host = expect.submit_host(site)
+        self.run_id = secrets.token_hex(4)
+        self._transport = Transport(site)
+        self._pool = ThreadPoolExecutor(max_workers=PARALLEL)
+        self._started: dict[str, Future[Any]] = {}
+
+    # Gathering. `start_*` may be called early, so that jobs and probes run side by side.
+
+    def start_probes(self) -> None:
+        """Begin with the rounds over all hosts."""
+        self._started.setdefault("probes", ThreadPoolExecutor(max_workers=1).submit(self._gather))
+
+    def start_jobs(self, *, run: bool = True, parallel: bool = True) -> None:
+        """Begin with the jobs: on every node, and the two-node programs."""
+        if "jobs" not in self._started:
+            self._started["jobs"] = self._pool.submit(self._submit, run, parallel)
+
+    @property
+    def _gathered(self) -> tuple[dict[str, Probe], dict[str, Probe], dict[str, Probe]]:
+        self.start_probes()
+        result: tuple[dict[str, Probe], dict[str, Probe], dict[str, Probe]] = self._started["probes"].result()
+        return result
+
+    @property
+    def seeds(self) -> dict[str, Probe]:
+        """First round, by host."""
+        return self._gathered[0]
+
+    @property
+    def probes(self) -> dict[str, Probe]:
+        """Second round, by host."""
+        return self._gathered[1]
+
+    @property
+    def collected(self) -> dict[str, Probe]:
+        """Third round, by host."""
+        return self._gathered[2]
+
+    @property
+    def jobs(self) -> dict[str, Any]:
+        """What the job script said; `error` when it could not run at all."""
+        self.start_jobs()
+        result: dict[str, Any] = self._started["jobs"].result()
+        return result
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The running controller's configuration, `error` where it does not answer."""
+        seed = self.seeds.get(self.controller or "")
+        return (seed.get("config") if seed and not seed.error else None) or {"error": "no controller was asked"}
+
+    @cached_property
+    def seed_of(self) -> dict[str, str]:
+        """Shared path to the host that seeds it."""
+        return expect.seed_hosts(self.site, self.chosen)
+
+    def reference(self, part: str) -> Probe:
+        """The host that the others are compared with: the controller, else the first that said anything about it."""
+        answered = [probe for probe in self.probes.values() if probe.get(part)]
+        return next((probe for probe in answered if probe.host.name == self.controller), answered[0])
+
+    def close(self) -> None:
+        """End connections."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._transport.close()
+
+    # Rounds
+
+    def _round(self, name: str, parameters: dict[str, dict[str, Any]]) -> dict[str, Probe]:
+        """Run the probe on these hosts side by side."""
+        with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
+            futures = {host: pool.submit(self._ask, host, {"round": name, **p}) for host, p in parameters.items()}
+            return {host: future.result() for host, future in futures.items()}
+
+    def _ask(self, name: str, parameters: dict[str, Any]) -> Probe:
+        probe = Probe(self.site.hosts[name], sent=time.time())
+        try:
+            probe.facts = self._transport.run(name, "probe", {**self._common(name), **parameters})
+        except RemoteError as error:
+            probe.error = str(error)
+        probe.received = time.time()
+        return probe
+
+    def _common(self, name: str) -> dict[str, Any]:
+        return {
+            "run_id": self.run_id,
+            "host": name,
+            "smoke_user": self.smoke_user,
+            "is_controller": name == self.controller,
+        }
+
+    def _gather(self) -> tuple[dict[str, Probe], dict[str, Probe], dict[str, Probe]]:
+        seeding = {*self.seed_of.values(), *([self.controller] if self.controller else [])}
+        seeds = self._round("seed", {name: {"seed_paths": self._seeded_by(name)} for name in seeding})
+        shared = {
+            path: {"host": name, **seeds[name].facts["shared"][path]}
+            for path, name in self.seed_of.items()
+            if not seeds[name].error and seeds[name].facts["shared"].get(path, {}).get("directory")
+        }
+        seed = seeds.get(self.controller or "")
+        credential = ((seed.get("munge") if seed else None) or {}).get("credential")
+        config = (seed.get("config") if seed else None) or {}
+        probes = self._round(
+            "probe", {host.name: self._wanted(host, shared, credential, config) for host in self.chosen}
+        )
+        credentials = {
+            name: probe.facts["munge"]["credential"]
+            for name, probe in probes.items()
+            if (probe.get("munge") or {}).get("credential")
+        }
+        collect: dict[str, dict[str, Any]] = {
+            name: {
+                "seeded": {path: entry for path, entry in shared.items() if entry["host"] == name},
+                "credentials": credentials,
+            }
+            for name in seeding
+            if not seeds[name].error
+        }
+        return seeds, probes, self._round("collect", collect)
+
+    def _seeded_by(self, name: str) -> list[str]:
+        return [path for path, host in self.seed_of.items() if host == name]
+
+    def _wanted(
+        self, host: Host, shared: dict[str, Any], credential: str | None, config: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Parameters of the second round for one host."""
+        mine = expect.shared_paths(host)
+        alternatives = [*expect.units(host).values(), expect.time_units(host), ["nfs-server", "nfs-ganesha"]]
+        return {
+            "names": expect.names(self.site),
+            "users": expect.fixed_users(self.site),
+            "units": sorted({name for names in alternatives for name in names}),
+            "munge": host.is_in(*expect.MUNGE_GROUPS),
+            "munge_key": expect.MUNGE_KEY,
+            "credential": credential,
+            "seeded": {
+                path: entry
+                for path, entry in shared.items()
+                if path in mine and path not in expect.read_only_paths(host)
+            },
+            "paths": list(expect.slurm_paths(config, host).values()),
+            "daemon": expect.daemon(host),
+            "modules": host.is_in("login", "compute"),
+            "frameworks": expect.frameworks(host),
+        }
+
+    def _submit(self, run: bool, parallel: bool) -> dict[str, Any]:
+        """Run the job script on the submit host."""
+        nodes = [host.node_name for host in self.chosen if host.is_in("compute")]
+        if not self.submit_host:
+            return {"error": "the site has neither a login host nor a controller"}
+        parameters = {"nodes": nodes, "run": run or parallel, "parallel": parallel, "scratch": "/tmp"}
+        try:
+            answer: dict[str, Any] = self._transport.run(self.submit_host, "jobs", parameters, user=self.smoke_user)
+        except RemoteError as error:
+            return {"error": str(error)}
+        return answer

@@ -1,0 +1,134 @@
+"""What a site should look like, host by host: pure functions of the site file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hpcprov.site import Host, Site
+
+DEFAULT_SMOKE_USER = "hpcsmoke"
+MUNGE_KEY = "/etc/munge/munge.key"
+MUNGE_GROUPS = ("controller", "database", "login", "compute")
+DAEMONS = {"controller": "slurmctld", "compute": "slurmd", "database": "slurmdbd", "login": "sinfo"}
+# Name of the module that a framework's environment is loaded with, and of the Python package in it.
+FRAMEWORKS = {"pytorch": "torch", "tensorflow": "tensorflow"}
+
+
+def smoke_user(site: Site) -> str:
+    """The ordinary user whose jobs prove the cluster."""
+    given = site.vars.get("cluster_smoke_user")
+    return str(given.get("name", DEFAULT_SMOKE_USER)) if isinstance(given, Mapping) else DEFAULT_SMOKE_USER
+
+
+def controller(site: Site) -> str | None:
+    """The first controller."""
+    names = site.groups.get("controller", [])
+    return names[0] if names else None
+
+
+def submit_host(site: Site) -> str | None:
+    """Where users submit jobs."""
+    names = site.groups.get("login") or site.groups.get("controller") or []
+    return names[0] if names else None
+
+
+def fixed_users(site: Site) -> list[str]:
+    """Users that need one uid everywhere."""
+    ordinary = [str(user["name"]) for user in site.vars.get("cluster_users") or [] if "name" in user]
+    return ["munge", str(site.vars.get("slurm_user", "slurm")), smoke_user(site), *ordinary]
+
+
+def names(site: Site) -> dict[str, str]:
+    """All names of all hosts with the address that they must resolve to everywhere."""
+    found = {}
+    for host in site.cluster_hosts:
+        if host.cluster_address:
+            for name in {host.node_name, f"{host.node_name}.{site.cluster_domain}", host.name}:
+                found[name] = host.cluster_address
+    return found
+
+
+def units(host: Host) -> dict[str, list[str]]:
+    """What the host should run: purpose to the unit's possible names (they differ by system)."""
+    wanted = {}
+    if host.is_in(*MUNGE_GROUPS):
+        wanted["munge"] = ["munge"]
+    if host.is_in("database"):
+        wanted["database server"] = ["mariadb", "mysql", "mysqld"]
+        wanted["slurmdbd"] = ["slurmdbd"]
+    if host.is_in("controller"):
+        wanted["slurmctld"] = ["slurmctld"]
+    if host.is_in("compute"):
+        wanted["slurmd"] = ["slurmd"]
+    return wanted
+
+
+def time_units(host: Host) -> list[str]:
+    """Any of these keeps the clock; none is asked for where the site looks after time itself."""
+    if host.vars.get("base_manage_time", True) is False:
+        return []
+    return ["chrony", "chronyd", "systemd-timesyncd", "ntpsec", "ntp", "ntpd"]
+
+
+def exports(host: Host) -> list[str]:
+    """Paths that the host serves."""
+    return _paths(host, "nfs_exports") if host.is_in("storage") else []
+
+
+def shared_paths(host: Host) -> list[str]:
+    """Paths that the host shares with the others, served or mounted."""
+    return list(dict.fromkeys([*exports(host), *_paths(host, "nfs_mounts")]))
+
+
+def read_only_paths(host: Host) -> set[str]:
+    """Mounts that the site file itself makes read-only."""
+    return {
+        str(entry["path"])
+        for entry in host.vars.get("nfs_mounts") or []
+        if isinstance(entry, Mapping) and "ro" in str(entry.get("options", "")).split(",")
+    }
+
+
+def _paths(host: Host, key: str) -> list[str]:
+    entries = host.vars.get(key) or []
+    return [
+        str(entry["path"]).rstrip("/") or "/" for entry in entries if isinstance(entry, Mapping) and "path" in entry
+    ]
+
+
+def seed_hosts(site: Site, chosen: list[Host]) -> dict[str, str]:
+    """For each shared path the host that leaves the token: the controller where it has the path."""
+    first = controller(site)
+    found: dict[str, str] = {}
+    for host in sorted(chosen, key=lambda host: host.name != first):
+        for path in shared_paths(host):
+            if path not in read_only_paths(host):
+                found.setdefault(path, host.name)
+    return found
+
+
+def frameworks(host: Host) -> dict[str, tuple[str, str]]:
+    """Framework to its module and package, on hosts where jobs use them."""
+    wanted = host.vars.get("dl_frameworks", ["pytorch"])
+    if not host.is_in("compute") or not isinstance(wanted, list):
+        return {}
+    return {str(name): (str(name), FRAMEWORKS[str(name)]) for name in wanted if str(name) in FRAMEWORKS}
+
+
+def slurm_paths(config: Mapping[str, Any], host: Host) -> dict[str, str]:
+    """State directories of the host's daemons, by purpose, from the running controller's configuration."""
+    found = {}
+    if host.is_in("controller") and "StateSaveLocation" in config:
+        found["StateSaveLocation"] = str(config["StateSaveLocation"])
+    if host.is_in("compute") and "SlurmdSpoolDir" in config:
+        spool = str(config["SlurmdSpoolDir"])
+        found["SlurmdSpoolDir"] = spool.replace("%n", host.node_name).replace("%h", host.node_name)
+    if host.is_in("database"):
+        found["slurmdbd.conf"] = f"{host.vars.get('slurm_conf_dir', '/etc/slurm')}/slurmdbd.conf"
+    return found
+
+
+def daemon(host: Host) -> str | None:
+    """The Slurm program whose version counts on this host."""
+    return next((program for group, program in DAEMONS.items() if host.is_in(group)), None)

@@ -1,0 +1,110 @@
+"""What verify found, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One check that failed on one host (`site` where it is about the cluster as a whole)."""
+
+    host: str
+    check: str
+    reason: str
+    hint: str | None = None
+
+
+@dataclass
+class VerifyResult:
+    """Counts over checks and hosts. A check on four hosts counts four times."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Something was checked, and nothing failed."""
+        return self.failed == 0 and self.passed > 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it stands in result.json and behind `--json`."""
+        return asdict(self)
+
+
+@dataclass
+class _Check:
+    """One check while its hosts come in."""
+
+    left: int
+    passed: list[str] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
+    skipped: dict[str, list[str]] = field(default_factory=dict)  # reason to hosts
+
+
+class Tally:
+    """Turns the plugin's events into a result, and into one line per finished check."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self.result = VerifyResult()
+        self._report = report
+        self._checks: dict[str, _Check] = {}
+
+    def take(self, event: Event) -> None:
+        """One event of the plugin."""
+        if event["event"] == "plan":
+            self._checks = {name: _Check(count) for name, count in event["checks"].items()}
+        elif event["event"] == "outcome":
+            self._outcome(event)
+
+    def _outcome(self, event: Event) -> None:
+        name, host = event["check"], event["host"]
+        check = self._checks.setdefault(name, _Check(1))
+        check.left -= 1
+        if event["outcome"] == "passed":
+            self.result.passed += 1
+            check.passed.append(host)
+        elif event["outcome"] == "skipped":
+            self.result.skipped += 1
+            check.skipped.setdefault(event["reason"], []).append(host)
+        else:
+            failure = Failure(host, name, event["reason"], event["hint"])
+            self.result.failed += 1
+            self.result.failures.append(failure)
+            check.failed.append(failure)
+        if check.left <= 0:
+            for line in lines(name, check):
+                self._report(line)
+
+
+def hosts_in_words(hosts: list[str]) -> str:
+    """A few names, or how many."""
+    if hosts == ["site"]:
+        return ""
+    return ", ".join(hosts) if len(hosts) <= 3 else f"{len(hosts)} hosts"
+
+
+def _with_hosts(text: str, hosts: list[str]) -> str:
+    named = hosts_in_words(hosts)
+    return f"{text} ({named})" if named else text
+
+
+def lines(name: str, check: _Check) -> Iterator[str]:
+    """A finished check in words."""
+    if check.failed:
+        yield f"  FAIL  {_with_hosts(name, [failure.host for failure in check.failed])}"
+        for failure in check.failed:
+            where = "" if failure.host == "site" else f"{failure.host}: "
+            yield f"        {where}{failure.reason}"
+            if failure.hint:
+                yield f"        fix: {failure.hint}"
+    elif check.passed:
+        yield f"  ok    {_with_hosts(name, check.passed)}"
+    for reason, hosts in check.skipped.items():
+        yield f"  skip  {_with_hosts(name, hosts)}: {reason}"

@@ -1,0 +1,398 @@
+"""Runs on a host as root: everything that verify wants to know about it, in one round trip.
+
+Started in three rounds. `seed`, on the controller (and on a host that mounts what the controller does not): make a
+munge credential and leave a token on each shared path. `probe`, on all hosts: read those, leave the own ones, look
+at everything else. `collect`, where seeded: read what the others made, tidy up.
+So each pair controller/host is proven both ways with one round trip per host.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import grp
+import hashlib
+import json
+import os
+import pwd
+import re
+import shlex
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+COMMAND_LIMIT = 15  # seconds; a hung mount or daemon must not hang verify
+IMPORT_LIMIT = 60
+PREFIX = ".hpcprov-verify-"
+
+
+def command(*words: str, stdin: str = "", limit: int = COMMAND_LIMIT) -> tuple[int, str, str]:
+    """Exit code, output and errors. A child that cannot even be killed (hung NFS) is left behind."""
+    env = dict(os.environ, LC_ALL="C")
+    pipe = subprocess.PIPE
+    try:
+        child = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd="/", text=True)
+    except OSError as error:
+        return 127, "", f"{words[0]}: {error.strerror}"
+    try:
+        out, err = child.communicate(stdin, timeout=limit)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        return 124, "", f"no answer within {limit} s"
+    return child.returncode, out.strip(), err.strip()
+
+
+def last_line(text: str) -> str:
+    """What a program said last, mostly the reason."""
+    return text.strip().splitlines()[-1] if text.strip() else ""
+
+
+def read(path: str) -> str:
+    """Text of a file, empty when it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def in_container() -> bool:
+    """True in a container of any kind."""
+    return bool(read("/run/systemd/container").strip()) or Path("/run/.containerenv").exists()
+
+
+# Services
+
+
+def parse_units(text: str) -> dict[str, dict[str, str]]:
+    """`systemctl show` of several units: blocks of key=value, by the name that was asked for."""
+    units = {}
+    for block in text.split("\n\n"):
+        pairs = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        for name in pairs.get("Names", pairs.get("Id", "")).split():
+            units[name] = {
+                "load": pairs.get("LoadState", ""),
+                "active": pairs.get("ActiveState", ""),
+                "sub": pairs.get("SubState", ""),
+                "enabled": pairs.get("UnitFileState", ""),
+            }
+    return units
+
+
+def services(wanted: list[str]) -> dict[str, Any]:
+    """State of the units, with the journal's last lines of those that do not run."""
+    names = [name + ".service" for name in wanted]
+    show = "--property=Id,Names,LoadState,ActiveState,SubState,UnitFileState"
+    code, out, err = command("systemctl", "show", show, *names)
+    if code:
+        return {"error": last_line(err) or f"systemctl ended with {code}"}
+    units = parse_units(out)
+    found: dict[str, Any] = {}
+    for name in wanted:
+        unit = found[name] = dict(units.get(name + ".service", {"load": "not-found", "active": "inactive"}))
+        if unit["load"] == "loaded" and unit["active"] != "active":
+            lines = command("journalctl", "-u", name, "-n", "8", "--no-pager", "-o", "cat")[1].splitlines()
+            unit["journal"] = lines
+    return found
+
+
+# Munge
+
+
+def munge_encode() -> dict[str, Any]:
+    """A fresh credential."""
+    code, out, err = command("munge", "-n")
+    return {"credential": out} if code == 0 else {"error": last_line(err)}
+
+
+def munge_decode(credential: str) -> dict[str, Any]:
+    """What `unmunge` says about a credential."""
+    code, out, err = command("unmunge", stdin=credential)
+    status = re.search(r"^STATUS:\s*(.+?)(?:\s*\(\d+\))?$", out, re.M)
+    made_on = re.search(r"^ENCODE_HOST:\s*(\S+)", out, re.M)
+    return {
+        "ok": code == 0,
+        "status": status.group(1) if status else last_line(err),
+        "made_on": made_on.group(1) if made_on else "",
+    }
+
+
+def owner_and_mode(path: str) -> dict[str, Any] | None:
+    """Owner, group and mode of a path, None when it is not there."""
+    try:
+        info = Path(path).stat()
+    except OSError:
+        return None
+    return {"path": path, "owner": user_name(info.st_uid), "group": group_name(info.st_gid),
+            "mode": f"{stat.S_IMODE(info.st_mode):04o}"}  # fmt: skip
+
+
+def user_name(uid: int) -> str:
+    """Name of a uid, the number where it has none."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def group_name(gid: int) -> str:
+    """Name of a gid, the number where it has none."""
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)
+
+
+def munge_key(run_id: str, path: str) -> dict[str, Any]:
+    """Owner and mode of the key and its directory; a salted digest tells whether two hosts have the same key."""
+    key = owner_and_mode(path)
+    if key is None:
+        return {"error": f"{path} is missing"}
+    key["digest"] = hashlib.sha256(run_id.encode() + Path(path).read_bytes()).hexdigest()[:12]
+    key["directory"] = owner_and_mode(str(Path(path).parent))
+    return key
+
+
+# Names and users
+
+
+def resolve(name: str) -> list[str]:
+    """IPv4 addresses of a name, as programs on this host get them."""
+    try:
+        found = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
+    except OSError:
+        return []
+    return sorted({str(entry[4][0]) for entry in found})
+
+
+def wrong_names(expected: dict[str, str]) -> dict[str, list[str]]:
+    """The names of the site that do not resolve to exactly their address, with what they resolve to."""
+    found = {name: resolve(name) for name in expected}
+    return {name: got for name, got in found.items() if got != [expected[name]]}
+
+
+def ids(users: list[str]) -> dict[str, Any]:
+    """uid and gid per user, None for a user that is missing."""
+    found: dict[str, Any] = {}
+    for name in users:
+        try:
+            entry = pwd.getpwnam(name)
+            found[name] = {"uid": entry.pw_uid, "gid": entry.pw_gid}
+        except KeyError:
+            found[name] = None
+    return found
+
+
+# Shared storage
+
+SEED = """
+cd "$1" 2>/dev/null || { echo "$1 is not there"; exit 1; }
+for dir in "$1/smoke" "$1/$USER" "$HOME" "$1"; do
+  case "$dir/" in "$1"/*) ;; *) continue;; esac
+  [ -d "$dir" ] && mkdir "$dir/$2" 2>/dev/null && echo "$2" > "$dir/$2/$3" && { echo "$dir"; exit 0; }
+done
+mkdir "$1/$2"
+exit 1
+"""
+EXCHANGE = """
+cd "$1/$2" || exit 1
+grep -qx "$2" "$4" || { echo "$1/$2/$4 is empty"; exit 1; }
+head -c 65536 /dev/zero > "host-$3" && sync "host-$3" && echo "$2" > "host-$3"
+"""
+COLLECT = """
+cd "$1/$2" && grep -lx "$2" host-* ; cd / ; rm -rf "$1/$2"
+"""
+
+
+def as_user(user: str, script: str, *arguments: str) -> tuple[int, str, str]:
+    """A shell script as an ordinary user."""
+    home = pwd.getpwnam(user).pw_dir
+    environment = [f"USER={user}", f"HOME={home}"]
+    return command("runuser", "-u", user, "--", "env", *environment, "sh", "-c", script, "sh", *arguments)
+
+
+def mount_of(path: str) -> dict[str, Any]:
+    """The mount that holds `path`, from /proc/mounts (asking the file system itself could hang)."""
+    best = {"mounted_at": "/", "source": "", "type": "", "options": ""}
+    for line in read("/proc/mounts").splitlines():
+        source, at, kind, options = line.split()[:4]
+        at = at.replace("\\040", " ")
+        if (path == at or path.startswith(at.rstrip("/") + "/")) and len(at) >= len(best["mounted_at"]):
+            best = {"mounted_at": at, "source": source, "type": kind, "options": options}
+    return best
+
+
+def seed_path(path: str, p: dict[str, Any]) -> dict[str, Any]:
+    """Leave a token for the other hosts in a directory that the smoke user may write."""
+    code, out, err = as_user(p["smoke_user"], SEED, path, PREFIX + p["run_id"], p["host"])
+    if code:
+        return {"directory": None, "error": last_line(err) or last_line(out), **mount_of(path)}
+    return {"directory": last_line(out), **mount_of(path)}
+
+
+def exchange_path(path: str, seeded: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
+    """Read the token of the seeding host, leave an own file."""
+    code, out, err = as_user(
+        p["smoke_user"], EXCHANGE, seeded["directory"], PREFIX + p["run_id"], p["host"], seeded["host"]
+    )
+    return {"error": (last_line(err) or last_line(out) or f"ended with {code}") if code else None, **mount_of(path)}
+
+
+def collect_path(seeded: dict[str, Any], p: dict[str, Any]) -> list[str]:
+    """Hosts whose file arrived here."""
+    out = as_user(p["smoke_user"], COLLECT, seeded["directory"], PREFIX + p["run_id"])[1]
+    return [line[len("host-") :] for line in out.splitlines() if line.startswith("host-")]
+
+
+# Slurm
+
+
+def version(program: str) -> str | None:
+    """Version of a Slurm program, None where it is not installed."""
+    code, out, _ = command(program, "-V")
+    match = re.search(r"(\d+\.\d+(?:\.\d+)?\S*)", out)
+    return match.group(1) if code == 0 and match else None
+
+
+def slurm_config() -> dict[str, Any]:
+    """`scontrol show config` as a map."""
+    code, out, err = command("scontrol", "show", "config")
+    if code:
+        return {"error": last_line(err) or last_line(out)}
+    pairs = (line.split("=", 1) for line in out.splitlines() if "=" in line)
+    return {key.strip(): value.strip() for key, value in pairs}
+
+
+def ping() -> dict[str, Any]:
+    """Whether the controller answers from here."""
+    code, out, err = command("scontrol", "ping")
+    return {"ok": code == 0 and " is UP" in out, "said": last_line(out) or last_line(err)}
+
+
+def mpi_types() -> dict[str, Any]:
+    """What `srun --mpi=list` offers (some versions print it as an error message)."""
+    code, out, err = command("srun", "--mpi=list")
+    words = re.findall(r"[a-z0-9_]+", (out + " " + err).split(":", 1)[-1])
+    return {"types": sorted(set(words)), "error": last_line(err) if code else None}
+
+
+def pmix_library() -> dict[str, Any]:
+    """Whether Slurm's PMIx plugin can load its library. `packaged` is False where we do not know where it looks."""
+    libraries = Path("/usr/lib")
+    plugins = any(libraries.glob("*/slurm*/mpi_pmix*.so"))
+    found = [*libraries.glob("*/pmix*/lib/libpmix.so"), *libraries.glob("*/libpmix.so")]
+    return {"packaged": plugins, "library": str(found[0]) if found else None}
+
+
+def registered_clusters() -> dict[str, Any]:
+    """Clusters that slurmdbd knows: name to controller address and port."""
+    code, out, err = command("sacctmgr", "-nP", "show", "cluster", "format=cluster,controlhost,controlport")
+    if code:
+        return {"error": last_line(err) or last_line(out)}
+    rows = (line.split("|") for line in out.splitlines())
+    return {"clusters": {row[0]: {"host": row[1], "port": row[2]} for row in rows if len(row) >= 3}}
+
+
+# Software environments
+
+
+def login_shell(user: str, line: str, limit: int) -> tuple[int, str, str]:
+    """A command as the user types it after logging in."""
+    return command("runuser", "-l", user, "-s", "/bin/bash", "-c", line, limit=limit)
+
+
+def modules(user: str) -> dict[str, Any]:
+    """Whether the `module` command works, and what it offers."""
+    code, out, err = login_shell(user, "module -t avail 2>&1", COMMAND_LIMIT)
+    names = [line.strip() for line in out.splitlines() if line.strip() and not line.endswith(":")]
+    return {"error": (last_line(err) or last_line(out)) if code else None, "offered": names}
+
+
+def import_framework(user: str, module: str, package: str) -> dict[str, Any]:
+    """Load the environment's module and import the framework."""
+    python = shlex.quote(f"import {package}; print('version', {package}.__version__)")
+    code, out, err = login_shell(user, f"module load {shlex.quote(module)} && python3 -c {python}", IMPORT_LIMIT)
+    match = re.search(r"^version (\S+)$", out, re.M)
+    if code or not match:
+        return {"error": last_line(err) or last_line(out) or f"ended with {code}"}
+    return {"error": None, "version": match.group(1)}
+
+
+# Rounds
+
+
+def seed(p: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    """Round one."""
+    jobs: dict[str, Callable[[], Any]] = {"shared": lambda: {path: seed_path(path, p) for path in p["seed_paths"]}}
+    if p["is_controller"]:
+        jobs["munge"] = munge_encode
+        jobs["config"] = slurm_config
+    return jobs
+
+
+def probe(p: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    """Round two."""
+    user = p["smoke_user"]
+    seeded = p["seeded"]
+    jobs: dict[str, Callable[[], Any]] = {
+        "services": lambda: services(p["units"]),
+        "own_name": lambda: {"name": socket.gethostname(), "addresses": resolve(socket.gethostname())},
+        "wrong_names": lambda: wrong_names(p["names"]),
+        "ids": lambda: ids(p["users"]),
+        "container": in_container,
+        "nfsd": lambda: "nfsd" in read("/proc/filesystems"),
+        "shared": lambda: {path: exchange_path(path, entry, p) for path, entry in seeded.items()},
+        "paths": lambda: {path: owner_and_mode(path) for path in p["paths"]},
+    }
+    if p["munge"]:
+        jobs["munge"] = munge_encode
+        jobs["munge_key"] = lambda: munge_key(p["run_id"], p["munge_key"])
+        jobs["decoded"] = lambda: munge_decode(p["credential"]) if p["credential"] else None
+    if p["daemon"]:
+        jobs["slurm_version"] = lambda: version(p["daemon"])
+        jobs["ping"] = ping
+        jobs["mpi"] = mpi_types
+        jobs["pmix"] = pmix_library
+    if p["is_controller"]:
+        jobs["accounting"] = registered_clusters
+    if p["modules"]:
+        jobs["modules"] = lambda: modules(user)
+    for name, (module, package) in p["frameworks"].items():
+        jobs["import " + name] = lambda m=module, k=package: import_framework(user, m, k)  # type: ignore[misc]
+    return jobs
+
+
+def collect(p: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    """Round three."""
+    jobs: dict[str, Callable[[], Any]] = {
+        "arrived": lambda: {path: collect_path(entry, p) for path, entry in p["seeded"].items()}
+    }
+    if p["is_controller"]:
+        jobs["decoded"] = lambda: {host: munge_decode(text) for host, text in p["credentials"].items()}
+    return jobs
+
+
+def run(parts: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """All parts side by side; one that breaks says so and leaves the others alone."""
+    with concurrent.futures.ThreadPoolExecutor(max_workers=8) as pool:
+        futures = {name: pool.submit(part) for name, part in parts.items()}
+        answer: dict[str, Any] = {}
+        for name, future in futures.items():
+            try:
+                answer[name] = future.result()
+            except Exception as error:  # whatever it is, the control host must hear it
+                answer[name] = {"error": f"{type(error).__name__}: {error}"}
+    return answer
+
+
+def main(parameters: dict[str, Any]) -> None:
+    """Print one JSON line; the times allow the control host to measure this host's clock."""
+    started = time.time()
+    answer = run({"seed": seed, "probe": probe, "collect": collect}[parameters["round"]](parameters))
+    answer.update(started=started, finished=time.time())
+    sys.stdout.write("HPCPROV " + json.dumps(answer) + "\n")
+    sys.stdout.flush()
+    os._exit(0)  # a child that hangs in the kernel must not keep us

@@ -1,0 +1,91 @@
+"""Do programs run in parallel, across nodes and within one?"""
+
+import pytest
+from hpcprov.verify.checks import fail, require
+
+
+@pytest.mark.groups("login", "compute")
+def test_pmix_offered(probe, part):
+    """srun offers PMIx."""
+    answer = part("mpi")
+    require(
+        any(kind.startswith("pmix") for kind in answer["types"]),
+        expected="pmix in srun --mpi=list",
+        found=" ".join(answer["types"]) or answer["error"],
+        cause="Slurm's PMIx plugin is not installed",
+        fix=f"hpcprov deploy --tags slurmd --limit {probe.host.name}",
+    )
+
+
+@pytest.mark.groups("compute")
+def test_pmix_library(probe, part):
+    """PMIx library that Slurm's plugin loads is there."""
+    facts = part("pmix")
+    if not facts["packaged"]:
+        pytest.skip("Slurm is not from the distribution's packages; the MPI program proves it")
+    require(
+        facts["library"],
+        expected="libpmix.so",
+        found="no such file",
+        cause="libpmix-dev is missing; every step with --mpi=pmix would hang",
+        fix=f"hpcprov deploy --limit {probe.host.name} (or: apt-get install libpmix-dev)",
+    )
+
+
+def _require_compiled(parallel, kind):
+    missing = [name for name in parallel["nodes"] if name not in parallel["compiled"][kind]]
+    require(
+        not missing,
+        expected=f"a compiled {kind} program on {', '.join(parallel['nodes'])}",
+        found=f"none on {', '.join(missing)}: {parallel['build_said'] or 'no output'}",
+        cause="compilers are missing, or /tmp cannot be written",
+        fix="hpcprov deploy --from mpi",
+    )
+
+
+def test_mpi_program(parallel, two_nodes):
+    """MPI program runs on two nodes under srun --mpi=pmix, and its ranks exchange data."""
+    nodes = parallel["nodes"]
+    if len(nodes) < 2:
+        fail(
+            expected="two nodes of one partition that run jobs",
+            found=", ".join(nodes),
+            fix="see the checks of the other nodes",
+        )
+    _require_compiled(parallel, "mpi")
+    said = sorted(tuple(rank) for rank in parallel["ranks"])
+    size, total = str(len(nodes)), str(sum(range(1, len(nodes) + 1)))
+    shown = "; ".join(f"rank {rank} of {of} on {host}, sum {got}" for rank, of, got, host in said)
+    require(
+        [rank[0] for rank in said] == [str(number) for number in range(len(nodes))]
+        and all(rank[1:3] == (size, total) for rank in said),
+        expected=f"ranks 0 to {len(nodes) - 1} of {size}, each with the sum {total}",
+        found=(shown or "no rank reported") + (f"; it said: {parallel['mpi_said']}" if parallel["mpi_said"] else ""),
+        cause="the PMIx plugin or its library on a node, or MPI on the wrong network interface",
+        fix=f"srun -N2 -w {','.join(nodes)} --mpi=pmix PROGRAM; see libpmix and OMPI_MCA_btl_tcp_if_include",
+    )
+    hosts = {rank[3].split(".")[0] for rank in said}
+    require(
+        hosts == set(nodes),
+        expected=f"one rank on each of {', '.join(nodes)}",
+        found=f"ranks on {', '.join(sorted(hosts))}",
+        fix=f"srun -N2 -w {','.join(nodes)} hostname",
+    )
+
+
+def test_openmp_program(parallel):
+    """OpenMP program has as many threads as the task has CPUs."""
+    if parallel["cpus"] < 2:
+        pytest.skip("the nodes have one CPU each")
+    _require_compiled(parallel, "openmp")
+    wanted = str(parallel["cpus"])
+    said = parallel["threads"]
+    require(
+        len(said) == len(parallel["nodes"]) and all(row[1:] == [wanted, wanted] for row in said),
+        expected=f"{wanted} distinct threads on {', '.join(parallel['nodes'])}",
+        found="; ".join(f"{count} threads, {distinct} distinct on {name}" for name, count, distinct in said)
+        or parallel["openmp_said"]
+        or "no output",
+        cause="OMP_NUM_THREADS or --cpus-per-task is not respected",
+        fix="srun -c2 env | grep -e OMP -e SLURM_CPUS",
+    )

@@ -1,0 +1,83 @@
+"""Does everyone trust everyone's credentials?"""
+
+import pytest
+from hpcprov.verify import expect
+from hpcprov.verify.checks import fail, require
+
+pytestmark = pytest.mark.groups(*expect.MUNGE_GROUPS)
+
+CAUSES = {
+    "Invalid credential": "the munge keys differ, or munged was not restarted after the key changed",
+    "Expired credential": "the clocks differ",
+    "Rewound credential": "the clocks differ",
+}
+
+
+def _require_decoded(answer, maker, reader):
+    if answer is None:
+        pytest.skip(f"{maker} made no credential")
+    cause = next((cause for status, cause in CAUSES.items() if status in answer["status"]), "munged does not run")
+    require(
+        answer["ok"],
+        expected=f"{reader} accepts a credential made on {maker}",
+        found=answer["status"],
+        cause=cause,
+        fix=f"hpcprov deploy --tags munge, or ssh {reader} systemctl restart munge",
+    )
+
+
+def test_from_controller(probe, part, cluster):
+    """Munge credential of the controller is accepted here."""
+    _require_decoded(part("decoded"), cluster.controller, probe.host.name)
+
+
+def test_to_controller(probe, part, cluster):
+    """Munge credential made here is accepted on the controller."""
+    collected = cluster.collected.get(cluster.controller)
+    if collected is None or collected.error:
+        pytest.skip("the controller does not answer")
+    made = part("munge")
+    if "error" in made:
+        fail(
+            expected="munge makes a credential",
+            found=made["error"],
+            cause="munged does not run",
+            fix=f"ssh {probe.host.name} 'systemctl restart munge; journalctl -u munge -n 20'",
+        )
+    _require_decoded(collected.get("decoded").get(probe.host.name), probe.host.name, cluster.controller)
+
+
+def test_key_private(probe, part):
+    """Munge key is private: 0400 and owned by munge."""
+    key = part("munge_key")
+    found = f"{key['owner']}:{key['group']} {key['mode']}"
+    require(
+        found in ("munge:munge 0400", "munge:munge 0600"),
+        expected="munge:munge 0400",
+        found=f"{found} on {key['path']}",
+        cause="munged refuses to start with such a key",
+        fix=f"ssh {probe.host.name} 'chown munge:munge {key['path']} && chmod 0400 {key['path']}'",
+    )
+    directory = key["directory"]
+    require(
+        directory["owner"] == "munge" and int(directory["mode"], 8) & 0o027 == 0,
+        expected="directory of the key closed to others, owned by munge",
+        found=f"{directory['owner']} {directory['mode']} on {directory['path']}",
+        fix=f"ssh {probe.host.name} 'chown munge:munge {directory['path']} && chmod 0700 {directory['path']}'",
+    )
+
+
+def test_same_key(probe, part, cluster):
+    """Munge key is the same on all hosts."""
+    reference = cluster.probes.get(cluster.controller)
+    theirs = reference.get("munge_key") if reference and not reference.error else None
+    if not theirs or "digest" not in theirs:
+        pytest.skip("the controller's key cannot be read")
+    mine = part("munge_key")
+    require(
+        mine["digest"] == theirs["digest"],
+        expected=f"the key of {cluster.controller}",
+        found="another key",
+        cause="the key was made on the host, or rotated without it",
+        fix=f"hpcprov deploy --tags munge --limit {probe.host.name}",
+    )

@@ -1,0 +1,134 @@
+"""Does Slurm answer, and do its nodes do work? A real job counts, not what sinfo says."""
+
+import pytest
+from hpcprov.verify import expect
+from hpcprov.verify.checks import fail, require
+
+NOT_WORKING = ("DOWN", "DRAIN", "FAIL", "MAINT", "INVAL", "UNKNOWN", "NOT_RESPONDING", "POWERED_DOWN")
+
+
+@pytest.mark.groups("controller", "login", "compute")
+def test_controller_answers(probe, part):
+    """slurmctld answers from this host."""
+    answer = part("ping")
+    require(
+        answer["ok"],
+        expected="scontrol ping says UP",
+        found=answer["said"] or "nothing",
+        cause="slurmctld is down, a firewall closes port 6817, or munge refuses the host",
+        fix=f"ssh {probe.host.name} scontrol ping; on the controller: journalctl -u slurmctld -n 50",
+    )
+
+
+@pytest.mark.groups("controller", "database", "login", "compute")
+def test_same_version(probe, part, cluster):
+    """Slurm has the same version on all hosts."""
+    mine = part("slurm_version")
+    require(
+        mine,
+        expected="Slurm is installed",
+        found="no program of it",
+        fix=f"hpcprov deploy --limit {probe.host.name}",
+    )
+    reference = cluster.reference("slurm_version")
+    theirs = reference.get("slurm_version")
+    require(
+        mine == theirs,
+        expected=f"version {theirs} as on {reference.host.name}",
+        found=mine,
+        cause="the host was installed or upgraded at another time",
+        fix=f"hpcprov deploy --limit {probe.host.name}",
+    )
+
+
+@pytest.mark.groups("compute")
+def test_node_state(probe, node):
+    """Node is idle, mixed or allocated, without a reason against it."""
+    state = node["state"]
+    require(
+        not state.endswith("*") and not any(word in state for word in NOT_WORKING),
+        expected="IDLE, MIXED or ALLOCATED",
+        found=state + (f": {node['reason']}" if node["reason"] else ""),
+        cause=_cause_of_state(node),
+        fix=f"scontrol update nodename={probe.host.node_name} state=resume, once the reason is gone",
+    )
+    require(
+        not node["reason"],
+        expected="no reason",
+        found=f"{state}: {node['reason']}",
+        fix=f"scontrol update nodename={probe.host.node_name} state=resume",
+    )
+
+
+def _cause_of_state(node):
+    reason = node["reason"].lower()
+    if "low" in reason:
+        return "the node has less than slurm.conf promises (compare with slurmd -C on it)"
+    if "not responding" in reason or node["state"].endswith("*"):
+        return "slurmd does not run there, or port 6818 is closed"
+    return "set by an admin, a health check or an earlier failure"
+
+
+@pytest.mark.groups("compute")
+def test_job_runs(probe, node):
+    """A real job runs on the node."""
+    if node.get("busy"):
+        pytest.skip("the node is full of other jobs")
+    require(
+        "told" in node,
+        expected="a job of one task",
+        found=node.get("error") or f"the node is {node['state']}, no job was sent",
+        cause="munge key, clock, name resolution or slurmd of the node",
+        fix=f"srun -w {probe.host.node_name} hostname; ssh {probe.host.name} journalctl -u slurmd -n 50",
+    )
+    require(
+        node["told"]["hostname"].split(".")[0] == probe.host.node_name,
+        expected=f"the job ran on {probe.host.node_name}",
+        found=f"it ran on {node['told']['hostname']}",
+        cause="two machines answer for one node name or address",
+        fix="compare NodeAddr of the node (scontrol show node) with the site file",
+    )
+
+
+@pytest.mark.groups("compute")
+def test_job_user(told, jobs, cluster):
+    """Job runs as the user who submitted it."""
+    require(
+        told["uid"] == str(jobs["user_uid"]),
+        expected=f"uid {jobs['user_uid']} ({cluster.smoke_user})",
+        found=f"uid {told['uid']}",
+        cause="the user's uid differs between hosts",
+        fix="hpcprov deploy --tags base",
+    )
+
+
+@pytest.mark.groups("compute")
+def test_job_memlock(probe, told):
+    """Locked memory is unlimited within a job."""
+    wanted = str(probe.host.vars.get("base_memlock", "unlimited"))
+    require(
+        told["memlock"] == wanted,
+        expected=f"memlock {wanted}",
+        found=f"{told['memlock']} KiB",
+        cause="slurmd was started with a lower limit, or the submitting shell's limit was propagated",
+        fix="LimitMEMLOCK=infinity for slurmd, PropagateResourceLimitsExcept=MEMLOCK: hpcprov deploy --tags slurmd",
+    )
+
+
+@pytest.mark.groups("controller", "database", "compute")
+def test_state_directories(probe, part, config):
+    """Slurm's state and secrets can be written by their owner only."""
+    paths = part("paths")
+    for purpose, path in expect.slurm_paths(config, probe.host).items():
+        facts = paths.get(path)
+        if facts is None:
+            fail(expected=f"{purpose} {path}", found="it is missing", fix="hpcprov deploy")
+        owner = "root" if purpose == "SlurmdSpoolDir" else str(probe.host.vars.get("slurm_user", "slurm"))
+        forbidden = 0o077 if purpose == "slurmdbd.conf" else 0o022
+        require(
+            facts["owner"] == owner and int(facts["mode"], 8) & forbidden == 0,
+            expected=f"{purpose} {path} owned by {owner}, closed to others",
+            found=f"{facts['owner']}:{facts['group']} {facts['mode']}",
+            cause="anyone who writes there can run jobs as others, or read the database password",
+            fix=f"ssh {probe.host.name} 'chown {owner} {path} && chmod go-w {path}'",
+        )

@@ -1,0 +1,35 @@
+"""Do modules load, and do the frameworks import?"""
+
+import pytest
+from hpcprov.verify import expect
+from hpcprov.verify.checks import fail, require
+
+
+@pytest.mark.groups("login", "compute")
+def test_modules(probe, part):
+    """Environment modules work in a login shell of the smoke user."""
+    answer = part("modules")
+    require(
+        answer["error"] is None,
+        expected="the command module",
+        found=answer["error"],
+        cause="Lmod is not installed, or /etc/profile.d is not read",
+        fix=f"hpcprov deploy --tags mpi --limit {probe.host.name}",
+    )
+
+
+@pytest.mark.groups("compute")
+def test_frameworks(probe, part):
+    """Training frameworks load as a module and import."""
+    wanted = expect.frameworks(probe.host)
+    if not wanted:
+        pytest.skip("the site has no framework (dl_frameworks)")
+    for name, (module, package) in wanted.items():
+        answer = probe.get(f"import {name}")
+        if answer["error"]:
+            fail(
+                expected=f"module load {module} and import {package}",
+                found=answer["error"],
+                cause="shared storage is not mounted here, or the environment is broken",
+                fix="hpcprov deploy --from frameworks",
+            )

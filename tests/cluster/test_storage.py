@@ -1,0 +1,97 @@
+"""Is shared storage the same everywhere, and can a user write to it?"""
+
+import pytest
+from hpcprov.verify import expect
+from hpcprov.verify.checks import fail, require
+
+
+def _paths(probe):
+    paths = expect.shared_paths(probe.host)
+    if not paths:
+        pytest.skip("the site shares no path with it")
+    return paths
+
+
+def _where(facts):
+    return f"it lies on {facts['type'] or 'the root disk'} mounted at {facts['mounted_at']}"
+
+
+def _error_of_seed(cluster, path):
+    """Why the seeding host could not leave its token, None when it could."""
+    seed = cluster.seeds[cluster.seed_of[path]]
+    if seed.error:
+        return "the host does not answer"
+    entry = seed.get("shared")[path]
+    return None if entry["directory"] else f"{entry['error']} ({_where(entry)})"
+
+
+def test_served(probe, part):
+    """NFS server runs and starts at boot where paths are exported."""
+    served, backend = expect.exports(probe.host), probe.host.vars.get("nfs_backend", "auto")
+    if not served:
+        pytest.skip("it exports nothing")
+    if backend == "external" or (backend == "auto" and not part("nfsd")):
+        pytest.skip("the path is provided from outside: this kernel has no NFS server")
+    unit = "nfs-ganesha" if backend == "ganesha" else "nfs-server"
+    state = part("services")[unit]
+    require(
+        state["active"] == "active" and state.get("enabled") in ("enabled", "alias"),
+        expected=f"{unit} active and enabled",
+        found=f"{state['active']} and {state.get('enabled') or 'not installed'}",
+        fix=f"ssh {probe.host.name} systemctl enable --now {unit}",
+    )
+
+
+def test_writable(probe, part, cluster):
+    """Smoke user writes to the shared paths, and reads there what the controller wrote."""
+    answers = part("shared")
+    checked = 0
+    for path in _paths(probe):
+        if path in expect.read_only_paths(probe.host):
+            continue
+        error = _error_of_seed(cluster, path)
+        if error and cluster.seed_of[path] != probe.host.name:
+            continue  # told once, by the host that seeds
+        if not error:
+            facts = answers[path]
+            error = facts["error"] and f"{facts['error']} ({_where(facts)})"
+        checked += 1
+        if error:
+            fail(
+                expected=f"{cluster.smoke_user} writes and reads on {path}",
+                found=error,
+                cause=_cause(error),
+                fix=f"ssh {probe.host.name} 'findmnt -T {path}; df -h {path}; ls -ld {path}/*'",
+            )
+    if not checked:
+        pytest.skip("nothing to write to: the path is read-only, or its seeding host failed")
+
+
+def _cause(error):
+    causes = {
+        "Read-only": "mounted read-only",
+        "No space": "the file system is full",
+        "Permission": "no directory there belongs to the user; role storage makes one",
+        "no answer": "the server does not answer",
+    }
+    return next((cause for word, cause in causes.items() if word in error), "not mounted here")
+
+
+def test_same_everywhere(probe, part, cluster):
+    """What is written here on shared paths arrives on the controller."""
+    answers = part("shared")
+    checked = 0
+    for path in _paths(probe):
+        seeder = cluster.collected.get(cluster.seed_of.get(path, ""))
+        if path not in answers or answers[path]["error"] or seeder is None or seeder.error:
+            continue
+        checked += 1
+        require(
+            probe.host.name in seeder.get("arrived")[path],
+            expected=f"{seeder.host.name} reads what {probe.host.name} wrote on {path}",
+            found="the file is not there",
+            cause=f"another file system under the same path; {_where(answers[path])}",
+            fix=f"ssh {probe.host.name} 'findmnt -T {path}' and the same on {seeder.host.name}",
+        )
+    if not checked:
+        pytest.skip("nothing was written")
