@@ -278,7 +278,10 @@ def formats():
         "accounts": ["show", "account", "format=Account,Description,Organization"],
         "users": ["show", "user", "where", "cluster={cluster}", "format=User,DefaultAccount,AdminLevel"],
         # Without parents' limits: what is inherited is not what is set.
-        "associations": ["show", "assoc", "where", "cluster={cluster}", "WOPLimits", "WithRawQOSLevel", "format=" + ",".join(association)],
+        "associations": [
+            *("show", "assoc", "where", "cluster={cluster}", "WOPLimits", "WithRawQOSLevel"),
+            "format=" + ",".join(association),
+        ],
     }
 
 
@@ -295,7 +298,7 @@ def parse_state(texts):
         "associations": {},
     }
     for fields in rows(texts["qos"], 1 + len(qos_names)):
-        state["qos"][fields[0].lower()] = dict(zip(qos_names, fields[1:])  # noqa: B905  (strict= needs Python 3.10))
+        state["qos"][fields[0].lower()] = dict(zip(qos_names, fields[1:]))  # noqa: B905
     for name, description, organization in rows(texts["accounts"], 3):
         state["accounts"][name.lower()] = {"description": description, "organization": organization}
     for name, default, admin in rows(texts["users"], 3):
@@ -303,7 +306,7 @@ def parse_state(texts):
     for fields in rows(texts["associations"], 4 + len(association_names)):
         account, user, partition, parent = fields[:4]
         if not partition:
-            limits = dict(zip(association_names, fields[4:])  # noqa: B905  (strict= needs Python 3.10))
+            limits = dict(zip(association_names, fields[4:]))  # noqa: B905
             limits["parent"] = parent.lower()
             state["associations"][(account.lower(), user)] = limits
     return state
@@ -537,7 +540,7 @@ class Sacctmgr:
 
     def __call__(self, *arguments):
         return self.module.run_command(
-            ["sacctmgr", *list(arguments)], environ_update={"SLURM_CONF": self.conf, "LC_ALL": "C"}
+            ["sacctmgr", *arguments], environ_update={"SLURM_CONF": self.conf, "LC_ALL": "C"}
         )
 
     def read_all(self):
