@@ -106,7 +106,7 @@ def _name_of(entry: Path) -> str:
 
 
 def _variable_files(folder: Path, name: str) -> list[Path]:
-    """The first of NAME (file or directory), NAME.yml, NAME.yaml, NAME.json that exists, as Ansible does it."""
+    """The first of NAME (file or directory), NAME.yml, NAME.yaml, NAME.json that exists, as Ansible does."""
     for extension in EXTENSIONS:
         path = folder / f"{name}{extension}"
         if path.is_dir():

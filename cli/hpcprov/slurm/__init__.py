@@ -1,0 +1,1 @@
+"""Slurm's text, written and read by pure functions."""
