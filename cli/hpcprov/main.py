@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from hpcprov import __version__
-from hpcprov.commands import deploy, smoke
+from hpcprov.commands import deploy, lab, smoke, verify
 from hpcprov.console import say
 from hpcprov.errors import HpcprovError, SiteError
 
@@ -33,7 +33,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("deploy")(deploy.deploy)
+app.command("verify")(verify.verify)
 app.command("smoke")(smoke.smoke)
+app.add_typer(lab.app, name="lab")
 
 
 def _print_version(wanted: bool) -> None:
@@ -56,7 +58,7 @@ def show_error(error: HpcprovError) -> None:
     where = f"{error.host}: " if error.host else ""
     say(f"Error: {where}{error.message}", style="bold red")
     if error.why:
-        say(f"  why: {error.why}")
+        say("\n".join(f"  {line}" for line in error.why.splitlines()))
     if isinstance(error, SiteError):
         for finding in error.findings:
             say(f"  {finding}")

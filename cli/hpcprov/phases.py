@@ -59,9 +59,7 @@ def parse(name: str, option: str) -> Phase:
     try:
         return Phase(name)
     except ValueError:
-        raise UsageError(
-            f"{option}: there is no phase {name!r}", hint="phases are " + ", ".join(ORDER)
-        ) from None
+        raise UsageError(f"{option}: there is no phase {name!r}", hint="phases are " + ", ".join(ORDER)) from None
 
 
 def plan(*, first: str | None, last: str | None, skip: Sequence[Phase] = ()) -> Plan:

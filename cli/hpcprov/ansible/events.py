@@ -26,7 +26,7 @@ class PlayStarted:
     @property
     def phase(self) -> str:
         """The part of the name before the bar."""
-        return self.name.split("|", 1)[0].strip().lower()
+        return self.name.split("|", 1)[0].strip().lower().lower()
 
     @property
     def title(self) -> str:

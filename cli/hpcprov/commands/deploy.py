@@ -14,17 +14,11 @@ def deploy(
     diff: Annotated[bool, typer.Option("--diff", help="Show what changes in files.")] = False,
     limit: Annotated[str | None, typer.Option(help="Converge only these hosts or groups.")] = None,
     tags: Annotated[str | None, typer.Option(help="Run only tasks with these tags.")] = None,
-    from_phase: Annotated[
-        str | None, typer.Option("--from", metavar="PHASE", help="Resume at this phase.")
-    ] = None,
-    to_phase: Annotated[
-        str | None, typer.Option("--to", metavar="PHASE", help="Stop after this phase.")
-    ] = None,
+    from_phase: Annotated[str | None, typer.Option("--from", metavar="PHASE", help="Resume at this phase.")] = None,
+    to_phase: Annotated[str | None, typer.Option("--to", metavar="PHASE", help="Stop after this phase.")] = None,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Leave the checks out.")] = False,
     no_smoke: Annotated[bool, typer.Option("--no-smoke", help="Leave the training job out.")] = False,
-    verbose: Annotated[
-        int, typer.Option("-v", count=True, help="Show Ansible's output; -vv and -vvv say more.")
-    ] = 0,
+    verbose: Annotated[int, typer.Option("-v", count=True, help="Show Ansible's output; -vv and -vvv say more.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print result.json on stdout.")] = False,
 ) -> None:
     """Converge all hosts of a site, verify the cluster and train a network on it.

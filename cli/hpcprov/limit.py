@@ -1,0 +1,65 @@
+"""Which hosts `--limit` means, by Ansible's rules for host patterns."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+
+from hpcprov.errors import UsageError
+from hpcprov.site import Host, Site
+
+
+def limited(site: Site, pattern: str | None) -> list[Host]:
+    """The cluster hosts that a pattern such as `compute:!node07` leaves. Raises UsageError when that is none."""
+    hosts = site.cluster_hosts
+    if pattern is None:
+        return hosts
+    terms = [term.strip() for term in re.split(r"[,:](?![^\[]*\])", pattern) if term.strip()]
+    # As Ansible: first everything named, then intersections, then exclusions, whatever the order.
+    named = [term for term in terms if term[0] not in "&!"]
+    chosen = {host.name for term in named for host in hosts if _matches(site, host, term)}
+    if not named:
+        chosen = {host.name for host in hosts}
+    for term in terms:
+        if term[0] == "&":
+            chosen &= {host.name for host in hosts if _matches(site, host, term[1:])}
+    for term in terms:
+        if term[0] == "!":
+            chosen -= {host.name for host in hosts if _matches(site, host, term[1:])}
+    if not chosen:
+        raise UsageError(
+            f"--limit {pattern}: no host of the site matches", hint="use host or group names of the site file"
+        )
+    return [host for host in hosts if host.name in chosen]
+
+
+def _matches(site: Site, host: Host, term: str) -> bool:
+    if term in ("all", "*"):
+        return True
+    if term.startswith("~"):
+        return any(re.match(term[1:], name) for name in (host.name, *host.groups))
+    if any(fnmatchcase(host.name, name) for name in _expanded(term)):
+        return True
+    # `compute[0:3]` counts hosts of a group, `node[01:03]` was a range of names above
+    group, numbers = _subscript(term)
+    members = [name for key in site.groups if fnmatchcase(key, group) for name in site.groups[key]]
+    return host.name in (members if numbers is None else members[numbers])
+
+
+def _expanded(term: str) -> list[str]:
+    found = re.fullmatch(r"(.*)\[(\d+):(\d+)\](.*)", term)
+    if not found:
+        return [term]
+    before, first, last, after = found.groups()
+    return [f"{before}{number:0{len(first)}d}{after}" for number in range(int(first), int(last) + 1)]
+
+
+def _subscript(term: str) -> tuple[str, slice | None]:
+    found = re.fullmatch(r"(.+)\[(-?\d+)(?:([:-])(-?\d*))?\]", term)
+    if not found:
+        return term, None
+    name, first, separator, last = found.groups()
+    start = int(first)
+    if not separator:
+        return name, slice(start, start + 1 if start != -1 else None)
+    return name, slice(start, int(last) + 1 if last else None)

@@ -1,0 +1,132 @@
+"""An SSH connection to one host. Its host key is checked against known_hosts, without a way around."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import socket
+from pathlib import Path
+from types import TracebackType
+from typing import NoReturn
+
+import paramiko
+
+from hpcprov.errors import HostsError
+from hpcprov.remote.options import Route, route
+from hpcprov.site import Host
+
+TIMEOUT = 15.0
+
+
+class UnknownHostKeyError(paramiko.SSHException):
+    """The host shows a key that no known_hosts file has."""
+
+
+class _Refuse(paramiko.MissingHostKeyPolicy):
+    """Like paramiko's RejectPolicy, and tells the fingerprint, so that an admin can compare it."""
+
+    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> NoReturn:
+        raise UnknownHostKeyError(f"{key.get_name()} {fingerprint(key)}")
+
+
+def fingerprint(key: paramiko.PKey) -> str:
+    """As `ssh-keygen -l` prints it."""
+    return "SHA256:" + base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode().rstrip("=")
+
+
+class Connection:
+    """Open it with `with`; errors are HostsError with the reason in words."""
+
+    def __init__(self, host: Host, *, timeout: float = TIMEOUT) -> None:
+        self.host = host
+        self.route: Route = route(host)
+        self.timeout = timeout
+        self.client = paramiko.SSHClient()
+        for file in self.route.known_hosts:
+            _load(self.client, file)
+        self.client.set_missing_host_key_policy(_Refuse())
+
+    def __enter__(self) -> Connection:
+        self.open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Connect and authenticate."""
+        way = self.route
+        password = self.host.vars.get("ansible_password") or self.host.vars.get("ansible_ssh_pass")
+        try:
+            self.client.connect(
+                way.address,
+                port=way.port,
+                username=way.user,
+                password=str(password) if password else None,
+                key_filename=way.key,
+                look_for_keys=way.key is None,
+                sock=paramiko.ProxyCommand(way.proxy_command) if way.proxy_command else None,
+                timeout=self.timeout,
+                banner_timeout=self.timeout,
+                auth_timeout=self.timeout,
+            )
+        except (paramiko.SSHException, OSError) as error:
+            self.close()
+            raise _explained(error, way) from error
+
+    def close(self) -> None:
+        """Drop the connection; harmless when there is none."""
+        self.client.close()
+
+    def run(self, command: str, *, timeout: float = 60.0, stdin: str = "") -> tuple[int, str, str]:
+        """Run a shell command; its exit status, standard output and standard error."""
+        writer, out, err = self.client.exec_command(command, timeout=timeout)
+        if stdin:
+            writer.write(stdin)
+        writer.channel.shutdown_write()
+        text, errors = out.read().decode(errors="replace"), err.read().decode(errors="replace")
+        return out.channel.recv_exit_status(), text, errors
+
+    def as_root(self, command: str) -> str:
+        """The same command with root's rights, by sudo when the login user is another."""
+        return command if self.route.user == "root" else f"sudo -n -- {command}"
+
+
+def _load(client: paramiko.SSHClient, file: Path) -> None:
+    if file.is_file():
+        client.load_system_host_keys(str(file))
+
+
+def _explained(error: Exception, way: Route) -> HostsError:
+    """What went wrong and what to do about it."""
+    target = f"{way.user}@{way.address} port {way.port}"
+    known = way.known_hosts[0] if way.known_hosts else Path("~/.ssh/known_hosts")
+    port = "" if way.port == 22 else f"-p {way.port} "
+    match error:
+        case paramiko.BadHostKeyException():
+            message = (
+                f"the host key changed: known_hosts has {fingerprint(error.expected_key)}, "
+                f"the host shows {fingerprint(error.key)}"
+            )
+            hint = f"find out why; if the host was reinstalled: ssh-keygen -R '{way.known_name}' -f {known}"
+        case UnknownHostKeyError():
+            message = f"the host key is not known: {error}"
+            hint = f"compare it with the host's own, then: ssh-keyscan {port}{way.address} >> {known}"
+        case paramiko.PasswordRequiredException():
+            message = "the private key has a passphrase"
+            hint = "load it with ssh-add"
+        case paramiko.AuthenticationException():
+            message = f"refuses the login of {way.user}"
+            hint = f"put the public key on the host: ssh-copy-id {port}{way.user}@{way.address}"
+        case socket.gaierror():
+            message = f"the name {way.address} cannot be resolved"
+            hint = "set ansible_host"
+        case TimeoutError():
+            message = f"does not answer ({target})"
+            hint = "is it on, and is the network right?"
+        case _:
+            message = f"SSH does not work ({target}): {error}"
+            hint = f"try: ssh {port}{way.user}@{way.address}"
+    return HostsError(message, host=way.host, hint=hint)

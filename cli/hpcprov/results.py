@@ -1,0 +1,108 @@
+"""What a run leaves behind for programs: `result.json`, described in docs/results.md."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+PhaseStatus = Literal["done", "failed", "interrupted"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class PhaseResult(_Model):
+    """One phase that was started."""
+
+    name: str
+    seconds: float = Field(ge=0)
+    status: PhaseStatus
+
+
+class HostResult(_Model):
+    """Ansible's count of tasks on one host, and the services that did not keep running as they were."""
+
+    ok: int = Field(default=0, ge=0)
+    changed: int = Field(default=0, ge=0)
+    failed: int = Field(default=0, ge=0)
+    unreachable: int = Field(default=0, ge=0)
+    restarted: list[str] = Field(default_factory=list, description="Services that ran before and were restarted.")
+    started: list[str] = Field(default_factory=list, description="Services that did not run before.")
+
+
+class VerifyFailure(_Model):
+    """A check that did not hold."""
+
+    host: str
+    check: str
+    reason: str
+
+
+class VerifySummary(_Model):
+    """The checks of the cluster."""
+
+    passed: int = Field(default=0, ge=0)
+    failed: int = Field(default=0, ge=0)
+    skipped: int = Field(default=0, ge=0)
+    failures: list[VerifyFailure] = Field(default_factory=list)
+
+
+class SmokeResult(_Model):
+    """The training job."""
+
+    passed: bool
+    reason: str | None = Field(default=None, description="Why it did not pass.")
+    job_id: int | None = None
+    accuracy: float | None = Field(default=None, ge=0, le=1, description="On the test images, 0 to 1.")
+    loss: list[float] = Field(default_factory=list, description="Mean training loss of each epoch.")
+    ranks: int | None = None
+    nodes: list[str] = Field(default_factory=list)
+    samples_per_second: float | None = Field(
+        default=None, description="Training images per second, all ranks together."
+    )
+    framework: str | None = Field(default=None, description="Name and version, such as `torch 2.13.0+cpu`.")
+
+
+class FailureResult(_Model):
+    """Why the run did not pass."""
+
+    phase: str | None
+    host: str | None
+    role: str | None = None
+    task: str | None = None
+    reason: str
+    journal: list[str] = Field(default_factory=list)
+
+
+class Result(_Model):
+    """One run. It says "failed" until the very end, so that a run that was killed does not look like a good one."""
+
+    verdict: Literal["passed", "failed"] = "failed"
+    exit_code: int | None = Field(default=None, description="None while the run is not over.")
+    proven: bool = Field(default=False, description="True only when the training job of this run passed.")
+    site: str = Field(description="Absolute path of the site file.")
+    cluster: str | None = None
+    command: list[str] = Field(default_factory=list)
+    hpcprov: str = Field(description="Version of hpcprov.")
+    started: str = Field(description="ISO 8601 with the zone.")
+    seconds: float = 0.0
+    check: bool = Field(default=False, description="Nothing was changed, only asked.")
+    phases: list[PhaseResult] = Field(default_factory=list)
+    hosts: dict[str, HostResult] = Field(default_factory=dict)
+    verify: VerifySummary | None = None
+    smoke: SmokeResult | None = None
+    failures: list[FailureResult] = Field(default_factory=list)
+    notices: list[str] = Field(default_factory=list, description="What roles want the admin to know.")
+    versions: dict[str, str] = Field(default_factory=dict)
+    nfs_backend: str | None = None
+
+    def document(self) -> str:
+        """The text of result.json."""
+        return self.model_dump_json(indent=2) + "\n"
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema of result.json, kept in docs/result.schema.json."""
+    return Result.model_json_schema()
