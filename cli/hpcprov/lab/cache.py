@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +29,9 @@ def container_of(cluster: str, image: str, network: str, address: str) -> Node:
         (str(PROXY), "/usr/local/lib/hpcprov/proxy.py", "ro"),
         (str(cache_dir("packages")), "/var/cache/hpcprov", "rw"),
     )
-    return Node(NAME, NAME, cluster, image, network, address, mounts)
+    # A mounted file stays the old one when the file is replaced, so its content makes the kind.
+    kind = hashlib.sha256(PROXY.read_bytes()).hexdigest()
+    return Node(NAME, NAME, cluster, kind, image, network, address, mounts)
 
 
 def run_arguments(node: Node, upstream_proxy: str = "") -> list[str]:

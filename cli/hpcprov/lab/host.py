@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -42,7 +43,7 @@ class HostFacts:
     filesystems: frozenset[str]
     modules: frozenset[str]
     loopback_resolver: bool
-    codename: str = ""
+    podman_version: tuple[int, ...] = ()
     keyrings: tuple[str, ...] = field(default=())
 
     def has(self, tool: str) -> bool:
@@ -71,7 +72,7 @@ def look() -> HostFacts:
         filesystems=_filesystems(Path("/proc/filesystems")),
         modules=_loadable_modules(("nfs", "nfsd", "overlay")),
         loopback_resolver=only_loopback_resolvers(Path("/etc/resolv.conf")),
-        codename=_os_release().get("VERSION_CODENAME", ""),
+        podman_version=_podman_version(),
         keyrings=tuple(str(p) for p in sorted(Path("/usr/share/keyrings").glob("debian-archive-keyring.*"))),
     )
 
@@ -129,10 +130,13 @@ def _fields(path: Path) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _os_release() -> dict[str, str]:
-    path = Path("/etc/os-release")
-    pairs = (line.partition("=") for line in path.read_text().splitlines()) if path.is_file() else ()
-    return {key: value.strip('"') for key, _, value in pairs}
+def _podman_version() -> tuple[int, ...]:
+    program = find_tools().get("podman")
+    if program is None:
+        return ()
+    output = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"(\d+)\.(\d+)", output)
+    return (int(match[1]), int(match[2])) if match else ()
 
 
 def _nearest_existing(path: Path) -> Path:

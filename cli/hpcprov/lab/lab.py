@@ -132,7 +132,8 @@ def _node(
         *volumes,
     )
     return Node(
-        name=member.name, node_name=member.node_name, cluster=site.cluster_name, image=node_image, network=plan.name,
+        name=member.name, node_name=member.node_name, cluster=site.cluster_name,
+        kind=str(_settings(site).get("image") or _release(site)), image=node_image, network=plan.name,
         address=member.address, mounts=mounts,
     )  # fmt: skip
 
@@ -230,15 +231,24 @@ def _start_nodes(podman: Podman, wanted: list[Node], present: Mapping[str, Any],
         except LabError as error:
             failures.append(error)
         else:
-            if states[node.name] is not State.RUNNING:
+            if done != "reused":
                 report(f"{node.name} ({node.address}): {done}")
 
     with ThreadPoolExecutor(MAX_PARALLEL_STARTS) as pool:
         list(pool.map(start, wanted))
     if failures:
         raise failures[0]
-    if all(state is State.RUNNING for state in states.values()):
-        report(f"The lab is running: {', '.join(node.name for node in wanted)}")
+    _report_older_images(wanted, present, states, report)
+    report(f"The lab is running: {', '.join(node.name for node in wanted)}")
+
+
+def _report_older_images(
+    wanted: list[Node], present: Mapping[str, Any], states: Mapping[str, State], report: Report
+) -> None:
+    kept = [node for node in wanted if states[node.name] in (State.RUNNING, State.STOPPED)]
+    older = [node.name for node in kept if present[node.container].get("Image") != node.image]
+    if older:
+        report(f"Made from an older node image: {', '.join(older)}; `hpcprov lab down` and `up` make them anew")
 
 
 @contextmanager

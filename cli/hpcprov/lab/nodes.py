@@ -6,7 +6,7 @@ import hashlib
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,12 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Node:
-    """How the container of one host must be."""
+    """How the container of one host must be. `kind` is the release, or the image that the site names itself."""
 
     name: str
     node_name: str
     cluster: str
+    kind: str
     image: str
     network: str
     address: str
@@ -52,8 +53,12 @@ class Node:
 
     @property
     def digest(self) -> str:
-        """Changes when the container has to be made anew."""
-        return hashlib.sha256(repr(sorted(asdict(self).items())).encode()).hexdigest()[:16]
+        """Changes when the container has to be made anew.
+
+        The image's own hash does not count: a new recipe alone must not throw away a cluster that works.
+        """
+        parts = (self.name, self.node_name, self.cluster, self.kind, self.network, self.address, self.mounts)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def run_arguments(self) -> list[str]:
         """Arguments of `podman run`.
@@ -157,7 +162,7 @@ def failed_units(podman: Podman, container: str) -> list[str]:
     return [line.split()[0] for line in output.splitlines() if line.strip()]
 
 
-def ssh_answers(address: str, port: int = 22, timeout: float = 2.0) -> bool:
+def ssh_answers(address: str, port: int = 22, timeout: float = 5.0) -> bool:
     """Does an SSH server greet on this address?"""
     try:
         with socket.create_connection((address, port), timeout=timeout) as connection:

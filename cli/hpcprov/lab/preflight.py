@@ -13,6 +13,7 @@ GIB = 1 << 30
 # Four nodes with their packages, the node image, and a training environment on shared storage.
 DISK_NEEDED = 8 * GIB
 MEMORY_NEEDED = 4 * GIB
+PODMAN_NEEDED = (4, 0)
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,9 @@ def _programs(facts: HostFacts, *, build: bool) -> list[Problem]:
     problems = []
     if not facts.has("podman"):
         problems.append(Problem("podman is not installed", "podman"))
+    elif facts.podman_version < PODMAN_NEEDED:
+        found = ".".join(str(number) for number in facts.podman_version) or "unknown"
+        problems.append(Problem(f"podman {found} is too old, 4.0 or newer is needed", hint="use Debian 12 or newer"))
     if not runtimes(facts):
         reason = " (crun does not work with a hybrid cgroup layout)" if facts.has("crun") else ""
         problems.append(Problem(f"no OCI runtime that works here{reason}", "runc"))
