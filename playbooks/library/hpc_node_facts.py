@@ -23,7 +23,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ansible_facts:
-  description: C(hpc_node) with slurmd_c, slurm_version, cgroup, container, gpus, pmix, mpi_types, nfsd, interface.
+  description: C(hpc_node) with slurmd_c, slurm_version, cgroup, container, gpus, pmix, mpi_types, nfsd, interface, rdma.
   type: dict
   returned: always
 """
@@ -166,6 +166,7 @@ def main():
         "memory_mib": int(re.search(r"MemTotal:\s+(\d+)", read("/proc/meminfo")).group(1)) // 1024,
         "nfsd": "nfsd" in read("/proc/filesystems"),
         "interface": cluster_interface(module.params["cluster_network"]),
+        "rdma": sorted(os.path.basename(path) for path in glob.glob("/sys/class/infiniband/*")),
         "python": ".".join(str(part) for part in __import__("sys").version_info[:3]),
         "glibc": os.confstr("CS_GNU_LIBC_VERSION") if hasattr(os, "confstr") else None,
         "machine": os.uname()[4],
