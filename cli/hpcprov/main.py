@@ -69,7 +69,12 @@ def show_error(error: HpcprovError) -> None:
         for line in error.journal[-JOURNAL_LINES:]:
             say(f"    {line}", style="dim")
     if error.hint:
-        say(f"  next: {error.hint}")
+        say(
+            "\n".join(
+                f"  {'next: ' if number == 0 else '      '}{line}"
+                for number, line in enumerate(error.hint.splitlines())
+            )
+        )
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from hpcprov.errors import UsageError
@@ -24,34 +23,17 @@ class Phase(StrEnum):
     VERIFY = "verify"
     SMOKE = "smoke"
 
+    @property
+    def is_playbook(self) -> bool:
+        """Whether Ansible has a part in it. Smoke has: its job must be put in place first."""
+        return self in PLAYBOOKS
+
 
 # Always done: what comes later needs the parsed site, running hosts and a checked way to them.
 PREPARATION = (Phase.VALIDATE, Phase.LAB, Phase.REACH)
-ANSIBLE = (
-    Phase.BASE,
-    Phase.STORAGE,
-    Phase.ACCOUNTING,
-    Phase.SCHEDULER,
-    Phase.MPI,
-    Phase.FRAMEWORKS,
-)
 PROOF = (Phase.VERIFY, Phase.SMOKE)
+PLAYBOOKS = tuple(phase for phase in Phase if phase not in (*PREPARATION, Phase.VERIFY))
 ORDER = tuple(Phase)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The phases that a run takes, in order."""
-
-    phases: tuple[Phase, ...]
-
-    @property
-    def ansible(self) -> tuple[Phase, ...]:
-        """Those that are playbooks."""
-        return tuple(phase for phase in self.phases if phase in ANSIBLE)
-
-    def __contains__(self, phase: object) -> bool:
-        return phase in self.phases
 
 
 def parse(name: str, option: str) -> Phase:
@@ -62,19 +44,15 @@ def parse(name: str, option: str) -> Phase:
         raise UsageError(f"{option}: there is no phase {name!r}", hint="phases are " + ", ".join(ORDER)) from None
 
 
-def plan(*, first: str | None, last: str | None, skip: Sequence[Phase] = ()) -> Plan:
+def choose(*, first: str | None, last: str | None, skip: Sequence[Phase] = ()) -> tuple[Phase, ...]:
     """The phases from `first` to `last` without `skip`; preparation is never skipped."""
-    start = parse(first, "--from") if first else ORDER[0]
-    end = parse(last, "--to") if last else ORDER[-1]
-    if ORDER.index(start) > ORDER.index(end):
-        raise UsageError(f"--from {start} comes after --to {end}", hint="phases are " + ", ".join(ORDER))
-    chosen = ORDER[ORDER.index(start) : ORDER.index(end) + 1]
-    return Plan(
-        tuple(
-            phase
-            for phase in ORDER
-            if (phase in chosen and phase not in skip)
-            # "--to validate" stops before anything is touched
-            or (phase in PREPARATION and ORDER.index(phase) <= ORDER.index(end))
-        )
+    start = ORDER.index(parse(first, "--from")) if first else 0
+    end = ORDER.index(parse(last, "--to")) if last else len(ORDER) - 1
+    if start > end:
+        raise UsageError(f"--from {first} comes after --to {last}", hint="phases are " + ", ".join(ORDER))
+    return tuple(
+        phase
+        for number, phase in enumerate(ORDER)
+        # "--to validate" stops before anything is touched
+        if number <= end and phase not in skip and (number >= start or phase in PREPARATION)
     )

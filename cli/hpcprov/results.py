@@ -96,6 +96,7 @@ class Result(_Model):
     failures: list[FailureResult] = Field(default_factory=list)
     notices: list[str] = Field(default_factory=list, description="What roles want the admin to know.")
     versions: dict[str, str] = Field(default_factory=dict)
+    partitions: list[str] = Field(default_factory=list, description="As Slurm has them, one line each.")
     nfs_backend: str | None = None
 
     def document(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,8 +23,11 @@ echo "uid=$(id -u)"
 if [ "$(id -u)" != 0 ]; then sudo -n true 2>/dev/null && echo sudo=yes || echo sudo=no; fi
 python=$(command -v /usr/bin/python3 || command -v python3 || true)
 if [ -n "$python" ]; then
-  echo "python=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+  echo "python=$("$python" -c 'import platform; print(platform.python_version())')"
 fi
+echo "machine=$(uname -m)"
+echo "libc=$(getconf GNU_LIBC_VERSION 2>/dev/null)"
+[ -e /dev/nvidiactl ] && echo gpu=nvidia
 [ -r /etc/os-release ] && . /etc/os-release
 echo "os=$PRETTY_NAME"
 echo "family=$ID $ID_LIKE"
@@ -37,6 +41,9 @@ class Reached:
     host: str
     os: str
     python: str
+    machine: str = ""
+    glibc: str = ""
+    accelerator: str = "cpu"
 
 
 def reach(hosts: Iterable[Host]) -> dict[str, Reached]:
@@ -53,7 +60,7 @@ def reach(hosts: Iterable[Host]) -> dict[str, Reached]:
 def _ask(host: Host) -> Reached | HostsError:
     try:
         with Connection(host) as connection:
-            status, said, errors = connection.run(f"sh -c {_quoted(PROBE)}", timeout=30)
+            status, said, errors = connection.run(f"sh -c {shlex.quote(PROBE)}", timeout=30)
     except HostsError as problem:
         return problem
     except (paramiko.SSHException, OSError) as error:
@@ -70,7 +77,7 @@ def judge(host: Host, facts: dict[str, str]) -> Reached | HostsError:
     python = facts.get("python", "")
     if not python:
         problems.append(("has no python3", "install python3 there"))
-    elif tuple(int(part) for part in python.split(".")) < MINIMUM_PYTHON:
+    elif tuple(int(part) for part in python.split(".")[:2]) < MINIMUM_PYTHON:
         problems.append((f"has Python {python}, needs {MINIMUM_PYTHON[0]}.{MINIMUM_PYTHON[1]}", "install a newer one"))
     if facts.get("sudo") == "no" and not _has_become_password(host):
         problems.append(("its login user cannot use sudo without a password", "set ansible_become_password"))
@@ -82,7 +89,14 @@ def judge(host: Host, facts: dict[str, str]) -> Reached | HostsError:
             host=host.name,
             hint="; ".join(hint for _, hint in problems),
         )
-    return Reached(host.name, facts.get("os", ""), python)
+    return Reached(
+        host=host.name,
+        os=facts.get("os", ""),
+        python=python,
+        machine=facts.get("machine", ""),
+        glibc=facts.get("libc", "").removeprefix("glibc").strip(),
+        accelerator="cuda" if facts.get("gpu") == "nvidia" else "cpu",
+    )
 
 
 def _is_family(name: str, identity: str) -> bool:
@@ -97,9 +111,3 @@ def _has_become_password(host: Host) -> bool:
 def _together(problems: list[HostsError], asked: int) -> HostsError:
     lines = [f"{problem.host}: {problem.message}\n    next: {problem.hint or 'see above'}" for problem in problems]
     return HostsError(f"{len(problems)} of {asked} hosts cannot be converged", why="\n".join(lines))
-
-
-def _quoted(script: str) -> str:
-    import shlex
-
-    return shlex.quote(script)

@@ -1,0 +1,158 @@
+"""The phases of a deploy, one function each. Order, results and errors are the business of `deploy`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hpcprov.clock import Clock
+from hpcprov.errors import SmokeError, VerifyError
+from hpcprov.phases import Phase
+from hpcprov.progress import Progress
+from hpcprov.results import Result, VerifyFailure, VerifySummary
+from hpcprov.site import Host, Site
+
+if TYPE_CHECKING:
+    from hpcprov.deploy import Options
+    from hpcprov.remote.reach import Reached
+    from hpcprov.rundir import RunDir
+
+
+@dataclass
+class Steps:
+    """What every phase works with."""
+
+    site: Site
+    options: Options
+    run_dir: RunDir
+    result: Result
+    progress: Progress
+    clock: Clock
+    reached: Mapping[str, Reached] = field(default_factory=dict)
+
+    def run(self, chosen: tuple[Phase, ...]) -> None:
+        """The chosen phases in their order; all playbooks together are one of the steps."""
+        if Phase.LAB in chosen:
+            self.lab()
+        if Phase.REACH in chosen:
+            self.reach()
+        if playbooks := tuple(phase for phase in chosen if phase.is_playbook):
+            self.converge(playbooks)
+        if Phase.VERIFY in chosen:
+            self.verify()
+        if Phase.SMOKE in chosen:
+            self.smoke()
+
+    def lab(self) -> None:
+        """Start the containers of a lab; other sites have their hosts already."""
+        from hpcprov import lab
+
+        if lab.is_lab(self.site):
+            self.clock.begin(Phase.LAB, "containers on this machine")
+            lab.up(self.site, self.progress.line)
+            self.clock.end()
+
+    def reach(self) -> None:
+        """Every host answers over SSH, shows the known key, and can run Ansible's modules."""
+        from hpcprov.remote.reach import reach
+
+        self.clock.begin(Phase.REACH)
+        hosts = self._limited()
+        self.reached = reach(hosts)
+        self.clock.end(f"{len(hosts)} hosts")
+
+    def converge(self, playbooks: tuple[Phase, ...]) -> None:
+        """One Ansible run of all chosen playbooks."""
+        from hpcprov import converge, secrets
+        from hpcprov.ansible.runner import Request
+
+        secrets.ensure(self.site.state_dir)
+        if Phase.FRAMEWORKS in playbooks and not self.options.check:
+            self._fetch_wheels_meanwhile()
+        request = Request(
+            playbooks=[converge.playbook(phase) for phase in playbooks],
+            inventory=self.site.path,
+            folder=self.run_dir.ansible,
+            limit=self.options.limit,
+            tags=self.options.tags,
+            check=self.options.check,
+            diff=self.options.diff,
+            verbosity=max(0, self.options.verbosity - 1),
+        )
+        self.clock.begin(playbooks[0], "Ansible starts")
+        converge.Converge(self.result, self.progress, self.clock).run(request)
+
+    def verify(self) -> None:
+        """The checks of tests/cluster. Raises VerifyError when one of them fails."""
+        from hpcprov import verify
+
+        self.clock.begin(Phase.VERIFY, "services, munge, storage, MPI, jobs")
+        only = [host.name for host in self._limited()] if self.options.limit else []
+        outcome = verify.run(self.site, report=self._verify_line, junit=self.run_dir.path / "verify.xml", hosts=only)
+        failures = [
+            VerifyFailure(host=failure.host, check=failure.check, reason=failure.reason) for failure in outcome.failures
+        ]
+        self.result.verify = VerifySummary(
+            passed=outcome.passed, failed=outcome.failed, skipped=outcome.skipped, failures=failures
+        )
+        note = f"{outcome.passed} passed, {outcome.failed} failed, {outcome.skipped} skipped"
+        self.clock.end(note, status="done" if outcome.ok else "failed")
+        if not outcome.ok:
+            raise _verify_error(self.result.verify)
+
+    def smoke(self) -> None:
+        """The training job. Raises SmokeError when it did not pass."""
+        from hpcprov import smoke
+
+        self.clock.begin(Phase.SMOKE, "a CNN is trained across the compute nodes")
+        outcome = smoke.run(self.site, self.progress.line)
+        self.result.smoke = outcome
+        self.result.proven = outcome.passed
+        if outcome.framework:
+            name, _, version = outcome.framework.partition(" ")
+            self.result.versions[name] = version
+        if not outcome.passed:
+            self.clock.end(status="failed")
+            raise SmokeError(f"the training job did not pass: {outcome.reason or 'no reason given'}")
+        self.clock.end(f"test accuracy {outcome.accuracy:.3f}, {outcome.ranks} ranks on {len(outcome.nodes)} nodes")
+
+    def _limited(self) -> list[Host]:
+        from hpcprov.limit import limited
+
+        return limited(self.site, self.options.limit)
+
+    def _verify_line(self, line: str) -> None:
+        """Checks that hold are counted and logged; the others, and those left out, are shown."""
+        if line.lstrip().startswith("ok "):
+            self.run_dir.log(line)
+        else:
+            self.progress.line(line.removeprefix("  "))
+
+    def _fetch_wheels_meanwhile(self) -> None:
+        """Downloads take longest and need no host. Role frameworks waits for the same set, and tells errors."""
+        nodes = [self.reached[host.name] for host in self.site.group("compute") if host.name in self.reached]
+        if not nodes or not nodes[0].glibc:
+            return
+        threading.Thread(target=_fetch_wheels, args=(self.site, nodes[0]), daemon=True).start()
+
+
+def _fetch_wheels(site: Site, node: Reached) -> None:
+    from contextlib import suppress
+
+    from hpcprov.errors import HpcprovError
+    from hpcprov.wheels import Target, requests_of, resolve
+
+    target = Target(node.python, node.machine, node.glibc, node.accelerator)
+    for request in requests_of(dict(site.vars), target):
+        with suppress(HpcprovError, OSError):
+            resolve(request)
+
+
+def _verify_error(summary: VerifySummary) -> VerifyError:
+    if not summary.failures:
+        return VerifyError("no check could run", hint="each was skipped; the log says why")
+    first, more = summary.failures[0], len(summary.failures) - 1
+    count = f" (and {more} more)" if more else ""
+    return VerifyError(f"{first.check}: {first.reason}{count}", host=None if first.host == "site" else first.host)
