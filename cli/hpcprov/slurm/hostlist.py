@@ -48,6 +48,8 @@ def _expand_part(part: str) -> Iterator[str]:
     if len(pieces) == 1:
         yield part
         return
+    if pieces[-1]:
+        raise HostlistError(f'"{part}": a name must end with its range; Slurm allows no text after it')
     # Odd pieces stood in brackets.
     choices = [list(_values(piece, part)) if index % 2 else [piece] for index, piece in enumerate(pieces)]
     for combination in product(*choices):
