@@ -89,7 +89,12 @@ def part(probe: Probe) -> Any:
     def read(name: str) -> Any:
         found = probe.get(name)
         if isinstance(found, dict) and found.get("error") and set(found) == {"error"}:
-            fail(expected=f"{name} of {probe.host.name} can be read", found=found["error"])
+            fail(
+                expected=f"the host tells about {name.replace('_', ' ')}",
+                found=found["error"],
+                cause=f"{found['error'].split(':')[0]} is not installed or its daemon does not run",
+                fix=f"hpcprov deploy --limit {probe.host.name}",
+            )
         return found
 
     return read
@@ -107,7 +112,7 @@ def config(cluster: Cluster) -> dict[str, Any]:
 def jobs(cluster: Cluster) -> dict[str, Any]:
     """What the job script said."""
     if "error" in cluster.jobs:
-        pytest.skip(f"no job could be submitted: {cluster.jobs['error']}")
+        pytest.skip("no job can be submitted")
     return cluster.jobs
 
 

@@ -1,25 +1,29 @@
 """Do programs run in parallel, across nodes and within one?"""
 
 import pytest
+from hpcprov.verify import expect
 from hpcprov.verify.checks import fail, require
 
 
 @pytest.mark.groups("login", "compute")
-def test_pmix_offered(probe, part):
-    """srun offers PMIx."""
+def test_mpi_plugin(probe, part, cluster):
+    """srun offers what MPI programs are started with, PMIx unless the site says MPICH."""
     answer = part("mpi")
+    wanted = expect.mpi_type(cluster.site)
     require(
-        any(kind.startswith("pmix") for kind in answer["types"]),
-        expected="pmix in srun --mpi=list",
+        any(kind.startswith(wanted) for kind in answer["types"]),
+        expected=f"{wanted} in srun --mpi=list",
         found=" ".join(answer["types"]) or answer["error"],
-        cause="Slurm's PMIx plugin is not installed",
+        cause=f"Slurm's {wanted} plugin is not installed",
         fix=f"hpcprov deploy --tags slurmd --limit {probe.host.name}",
     )
 
 
 @pytest.mark.groups("compute")
-def test_pmix_library(probe, part):
+def test_pmix_library(probe, part, cluster):
     """PMIx library that Slurm's plugin loads is there."""
+    if expect.mpi_type(cluster.site) != "pmix":
+        pytest.skip("the site's MPI does not use PMIx")
     facts = part("pmix")
     if not facts["packaged"]:
         pytest.skip("Slurm is not from the distribution's packages; the MPI program proves it")
@@ -43,8 +47,9 @@ def _require_compiled(parallel, kind):
     )
 
 
-def test_mpi_program(parallel, two_nodes):
+def test_mpi_program(parallel, two_nodes, cluster):
     """MPI program runs on two nodes under srun --mpi=pmix, and its ranks exchange data."""
+    kind = expect.mpi_type(cluster.site)
     nodes = parallel["nodes"]
     if len(nodes) < 2:
         fail(
@@ -61,8 +66,8 @@ def test_mpi_program(parallel, two_nodes):
         and all(rank[1:3] == (size, total) for rank in said),
         expected=f"ranks 0 to {len(nodes) - 1} of {size}, each with the sum {total}",
         found=(shown or "no rank reported") + (f"; it said: {parallel['mpi_said']}" if parallel["mpi_said"] else ""),
-        cause="the PMIx plugin or its library on a node, or MPI on the wrong network interface",
-        fix=f"srun -N2 -w {','.join(nodes)} --mpi=pmix PROGRAM; see libpmix and OMPI_MCA_btl_tcp_if_include",
+        cause=f"the {kind} plugin or its library on a node, or MPI on the wrong network interface",
+        fix=f"srun -N2 -w {','.join(nodes)} --mpi={kind} PROGRAM; see libpmix and OMPI_MCA_btl_tcp_if_include",
     )
     hosts = {rank[3].split(".")[0] for rank in said}
     require(

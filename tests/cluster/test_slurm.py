@@ -20,6 +20,19 @@ def test_controller_answers(probe, part):
     )
 
 
+def test_submit(cluster):
+    """Smoke user can submit jobs."""
+    error = cluster.jobs.get("error")
+    require(
+        error is None,
+        expected=f"{cluster.smoke_user} reaches the controller from {cluster.submit_host}",
+        found=error,
+        cause="slurmctld is down, or Slurm is not set up on the host where users log in",
+        fix=f"ssh {cluster.submit_host} runuser -l {cluster.smoke_user} -c sinfo; "
+        "on the controller: journalctl -u slurmctld -n 50",
+    )
+
+
 @pytest.mark.groups("controller", "database", "login", "compute")
 def test_same_version(probe, part, cluster):
     """Slurm has the same version on all hosts."""

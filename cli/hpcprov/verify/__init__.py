@@ -19,7 +19,7 @@ __all__ = ["Failure", "VerifyResult", "run"]
 
 NO_TESTS = 5  # pytest's exit codes
 BAD_USE = 4
-QUIET = ("no:terminal", "no:cacheprovider", "no:xdist", "hpcprov.verify.plugin")
+PLUGINS = ("no:cacheprovider", "hpcprov.verify.plugin")
 
 
 def run(
@@ -42,7 +42,7 @@ def run(
     code, broken, said = _run_pytest(_arguments(site, keyword, junit, hosts), tally)
     if code == NO_TESTS:
         raise UsageError(f"no check matches -k {keyword!r}", hint="words are parts of check, file or host names")
-    if code == BAD_USE:
+    if code == BAD_USE and keyword and "-k" in said:
         raise UsageError(f"-k {keyword!r} cannot be read", why=said)
     if broken or code not in (0, 1):
         raise VerifyError("the checks could not run", why=broken or said or f"pytest ended with {code}")
@@ -51,8 +51,8 @@ def run(
 
 def _arguments(site: Site, keyword: str | None, junit: Path | None, hosts: Sequence[str]) -> list[str]:
     tests = project_root() / "tests" / "cluster"
-    arguments = [str(tests), "-c", str(tests / "pytest.ini"), f"--site={site.path}"]
-    for plugin in QUIET:
+    arguments = [str(tests), "-c", str(tests / "pytest.ini"), f"--site={site.path}", "-q", "--tb=native"]
+    for plugin in PLUGINS:
         arguments += ["-p", plugin]
     arguments += [f"--only-host={name}" for name in hosts]
     if keyword:
@@ -70,6 +70,7 @@ def _run_pytest(arguments: list[str], tally: Tally) -> tuple[int, str, str]:
     reader, writer = os.pipe()
     command = [sys.executable, "-m", "pytest", *arguments, f"--hpcprov-events={writer}"]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # others' plugins cost more than all our checks
     broken = ""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as words:
         child = subprocess.Popen(
@@ -84,5 +85,6 @@ def _run_pytest(arguments: list[str], tally: Tally) -> tuple[int, str, str]:
                 tally.take(event)
         code = child.wait()
         words.seek(0)
-        said = words.read().strip().splitlines()
-    return code, broken, said[-1] if said else ""
+        said = [line for line in words.read().splitlines() if line.strip()]
+    errors = [line for line in said if line.startswith("ERROR")]
+    return code, broken, (errors or said or [""])[-1]

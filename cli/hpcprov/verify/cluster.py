@@ -204,7 +204,8 @@ class Cluster:
         nodes = [host.node_name for host in self.chosen if host.is_in("compute")]
         if not self.submit_host:
             return {"error": "the site has neither a login host nor a controller"}
-        parameters = {"nodes": nodes, "run": run or parallel, "parallel": parallel, "scratch": "/tmp"}
+        kind = expect.mpi_type(self.site)
+        parameters = {"nodes": nodes, "run": run or parallel, "parallel": parallel, "mpi_type": kind}
         try:
             answer: dict[str, Any] = self._transport.run(self.submit_host, "jobs", parameters, user=self.smoke_user)
         except RemoteError as error:

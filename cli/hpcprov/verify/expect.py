@@ -129,6 +129,11 @@ def slurm_paths(config: Mapping[str, Any], host: Host) -> dict[str, str]:
     return found
 
 
+def mpi_type(site: Site) -> str:
+    """How `srun` starts the site's MPI programs."""
+    return "pmi2" if site.vars.get("mpi_implementation") == "mpich" else "pmix"
+
+
 def daemon(host: Host) -> str | None:
     """The Slurm program whose version counts on this host."""
     return next((program for group, program in DAEMONS.items() if host.is_in(group)), None)

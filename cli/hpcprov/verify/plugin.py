@@ -64,8 +64,10 @@ class Events:
         reason = hint = None
         if report.outcome == "failed" and call.excinfo:
             error = call.excinfo.value
-            reason = error.reason if isinstance(error, CheckError) else f"{type(error).__name__}: {error}"
-            hint = error.hint if isinstance(error, CheckError) else None
+            reason = f"{type(error).__name__}: {error}"
+            if isinstance(error, CheckError):
+                reason, hint = error.reason, error.hint
+                report.longrepr = str(error)  # in JUnit, too, the admin reads words and no traceback
         elif report.outcome == "skipped" and isinstance(report.longrepr, tuple):
             reason = str(report.longrepr[2]).removeprefix("Skipped: ")
         self._tell(

@@ -91,7 +91,7 @@ class Transport:
                     ssh_config=str(self._config),
                     ssh_extra_args=host.ssh_args or None,
                     timeout=CONNECT_LIMIT,
-                    controlpath=str(self._directory / "%C"),
+                    controlpath=str(self._directory / "%%C"),  # testinfra formats it once
                     sudo=needs_sudo(host),
                 )
         return self._open[name]

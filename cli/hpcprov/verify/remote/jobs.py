@@ -78,7 +78,7 @@ wait $one && echo "COMPILED|mpi|$SLURMD_NODENAME"
 ALLOCATED = """
 echo "JOB|$SLURM_JOB_ID"
 srun -N$N -n$N --ntasks-per-node=1 --mpi=none sh -c "$COMPILE" 2>&1 </dev/null | sed 's/^/BUILD|/'
-timeout -k 5 $LIMIT srun -N$N -n$N --ntasks-per-node=1 --mpi=pmix "$SCRATCH/mpi" 2>&1 </dev/null | sed 's/^/MPI|/'
+timeout -k 5 $LIMIT srun -N$N -n$N --ntasks-per-node=1 --mpi=$MPI_TYPE "$SCRATCH/mpi" 2>&1 </dev/null | sed 's/^/MPI|/'
 OMP_NUM_THREADS=$CPUS timeout -k 5 $LIMIT srun -N$N -n$N --ntasks-per-node=1 --cpus-per-task=$CPUS --mpi=none \
   sh -c '"$SCRATCH/openmp"; rm -rf "$SCRATCH"' 2>&1 </dev/null | sed 's/^/OPENMP|/'
 """
@@ -110,7 +110,15 @@ def command(words: list[str], limit: int, **extra: str) -> tuple[int, str, str]:
 def reason(text: str) -> str:
     """The errors of a Slurm client in one line, without its program name and what says nothing."""
     lines = [re.sub(r"^(srun|salloc|slurmstepd): (error: )?", "", line) for line in text.splitlines() if line.strip()]
-    dull = ("Force Terminated", "Relinquishing", "Granted", "Pending job", "job queued", "Job step aborted")
+    dull = (
+        "Force Terminated",
+        "Relinquishing",
+        "Granted",
+        "Pending job",
+        "queued and waiting",
+        "has been allocated",
+        "Job step aborted",
+    )
     told = [line for line in lines if not any(word in line for word in dull)]
     return "; ".join(dict.fromkeys(told or lines))[:400]
 
@@ -190,7 +198,9 @@ def job_on_every_node(nodes: dict[str, dict[str, Any]]) -> None:
         for (_, name), (told, error) in zip(missed, alone):  # noqa: B905 (nodes may have Python 3.8)
             if name in told:
                 usable[name]["told"] = told[name]
-            elif "immediately" in error and ("ALLOC" in usable[name]["state"] or "MIX" in usable[name]["state"]):
+            elif re.search(r"[Ii]mmediate|busy|timed out", error) and (
+                "ALLOC" in usable[name]["state"] or "MIX" in usable[name]["state"]
+            ):
                 usable[name]["busy"] = True
             else:
                 usable[name]["error"] = error or "the job said nothing"
@@ -209,7 +219,7 @@ def free_text(text: str, part: str) -> str:
     return reason("\n".join("|".join(row) for row in rows))
 
 
-def parallel_programs(nodes: dict[str, dict[str, Any]], scratch: str) -> dict[str, Any]:
+def parallel_programs(nodes: dict[str, dict[str, Any]], mpi_type: str) -> dict[str, Any]:
     """Compile and run MPI and OpenMP on two nodes (one, on a one-node site) that have proven to run jobs."""
     proven = {name: node for name, node in nodes.items() if "told" in node}
     groups = sorted(by_partition(proven, default_partition()).items(), key=lambda item: -len(item[1]))
@@ -223,7 +233,7 @@ def parallel_programs(nodes: dict[str, dict[str, Any]], scratch: str) -> dict[st
              "sh", "-c", ALLOCATED]  # fmt: skip
     code, out, err = command(
         words, 2 * RUN_LIMIT, N=count, CPUS=str(cpus), LIMIT="30", COMPILE=COMPILE, MPI_SOURCE=MPI_SOURCE,
-        OPENMP_SOURCE=OPENMP_SOURCE, SCRATCH=f"{scratch}/{NAME}-{os.getpid()}",
+        OPENMP_SOURCE=OPENMP_SOURCE, SCRATCH=f"/tmp/{NAME}-{os.getpid()}", MPI_TYPE=mpi_type,
     )  # fmt: skip
     job = fields_after(out, "JOB")
     if not job:
@@ -268,7 +278,7 @@ def submit(parameters: dict[str, Any]) -> dict[str, Any]:
     if parameters["run"]:
         job_on_every_node(chosen)
     if parameters["parallel"]:
-        answer["parallel"] = parallel_programs(chosen, parameters["scratch"])
+        answer["parallel"] = parallel_programs(chosen, parameters["mpi_type"])
         answer["accounting"] = accounted(answer["parallel"]["job"]) if "job" in answer["parallel"] else None
     return answer
 

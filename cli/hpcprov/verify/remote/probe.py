@@ -275,8 +275,9 @@ def ping() -> dict[str, Any]:
 def mpi_types() -> dict[str, Any]:
     """What `srun --mpi=list` offers (some versions print it as an error message)."""
     code, out, err = command("srun", "--mpi=list")
-    words = re.findall(r"[a-z0-9_]+", (out + " " + err).split(":", 1)[-1])
-    return {"types": sorted(set(words)), "error": last_line(err) if code else None}
+    listed = re.search(r"types are\W*(.*)", out + "\n" + err, re.S)
+    words = re.findall(r"\b(?:none|pmi\w+|cray\w*|openmpi)\b", listed.group(1)) if listed else []
+    return {"types": sorted(set(words)), "error": last_line(err) if code or not listed else None}
 
 
 def pmix_library() -> dict[str, Any]:

@@ -1,0 +1,63 @@
+"""The plugin's events become counts, failures, and one line per check."""
+
+from hpcprov.verify.outcome import Failure, Tally, hosts_in_words
+
+
+def outcome(check, host, result="passed", reason=None, hint=None):
+    return {"event": "outcome", "check": check, "host": host, "outcome": result, "reason": reason, "hint": hint}
+
+
+def told(*events):
+    lines = []
+    tally = Tally(lines.append)
+    for event in events:
+        tally.take(event)
+    return tally.result, lines
+
+
+def test_one_line_per_check_when_its_last_host_is_in():
+    result, lines = told(
+        {"event": "plan", "checks": {"A": 2, "B": 1}},
+        outcome("A", "node01"),
+        outcome("B", "site"),
+        outcome("A", "node02"),
+    )
+    assert lines == ["  ok    B", "  ok    A (node01, node02)"]
+    assert (result.passed, result.failed, result.skipped, result.ok) == (3, 0, 0, True)
+
+
+def test_failure_names_host_reason_and_fix():
+    result, lines = told(
+        {"event": "plan", "checks": {"A": 2}},
+        outcome("A", "node01"),
+        outcome("A", "node02", "failed", "expected x; found y", "do z"),
+    )
+    assert lines == ["  FAIL  A (node02)", "        node02: expected x; found y", "        fix: do z"]
+    assert result.as_dict() == {
+        "passed": 1,
+        "failed": 1,
+        "skipped": 0,
+        "failures": [{"host": "node02", "check": "A", "reason": "expected x; found y", "hint": "do z"}],
+    }
+    assert result.failures == [Failure("node02", "A", "expected x; found y", "do z")]
+    assert not result.ok
+
+
+def test_skips_are_told_with_their_reason():
+    _, lines = told(
+        {"event": "plan", "checks": {"A": 2}},
+        outcome("A", "node01", "skipped", "busy"),
+        outcome("A", "node02"),
+    )
+    assert lines == ["  ok    A (node02)", "  skip  A (node01): busy"]
+
+
+def test_nothing_passed_is_not_ok():
+    result, _ = told({"event": "plan", "checks": {"A": 1}}, outcome("A", "site", "skipped", "one node"))
+    assert not result.ok
+
+
+def test_many_hosts_are_counted():
+    assert hosts_in_words(["a", "b", "c"]) == "a, b, c"
+    assert hosts_in_words(["a", "b", "c", "d"]) == "4 hosts"
+    assert hosts_in_words(["site"]) == ""
