@@ -86,6 +86,24 @@ def ssh(
     os.execvp(words[0], words)
 
 
+@app.command("image", epilog="Example: hpcprov lab image trixie")
+def image(
+    release: Annotated[str, typer.Argument(help="bookworm or trixie.")] = "bookworm",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: image and containers_conf.")] = False,
+) -> None:
+    """Build the node image unless it is there, and print its name."""
+    import json
+
+    from hpcprov.console import out, say, write_json
+    from hpcprov.lab.harness import node_image
+
+    podman, name = node_image(release, say)
+    if as_json:
+        write_json(json.dumps({"image": name, "containers_conf": str(podman.conf)}))
+    else:
+        out().print(name, soft_wrap=True)
+
+
 def _load(site: Path | None) -> Site:
     from hpcprov.paths import project_root
     from hpcprov.site import load_site

@@ -13,7 +13,7 @@ from hpcprov.errors import LabError, UsageError
 from hpcprov.lab import cache, engine, host, image, keys, network, nodes, storage
 from hpcprov.lab.nodes import CLUSTER_LABEL, Node, NodeStatus, State
 from hpcprov.lab.podman import Podman, write_atomically
-from hpcprov.lab.preflight import require_fit
+from hpcprov.lab.preflight import Problem, can_ask_podman, preflight, require
 from hpcprov.site import Host, Site
 
 Report = Callable[[str], None]
@@ -168,19 +168,31 @@ def _plan(site: Site) -> network.Plan:
 
 
 def _image(site: Site, facts: host.HostFacts, report: Report) -> tuple[Podman, str]:
+    """The node image of the site, built when it is missing, after a look at everything the lab needs."""
     settings = _settings(site)
-    ready_made = settings.get("image")
-    require_fit(facts, build=False)
+    wanted, problems = _recipe(settings)
+    name = str(settings.get("image") or (wanted.tag if wanted else ""))
+    build, room = True, True
+    if can_ask_podman(facts):
+        podman = engine.connect(facts)
+        build = not (name and podman.exists("image", name))
+        room = not any(c.get("State") == "running" for c in nodes.inspect(podman, site.cluster_name).values())
+    require([*preflight(facts, build=build and wanted is not None, room=room), *problems])
     podman = engine.connect(facts)
-    if ready_made:
-        if not podman.exists("image", str(ready_made)):
-            raise LabError(f"there is no image {ready_made}", hint="remove lab.image from the site file to build one")
-        node_image = str(ready_made)
-    else:
-        wanted = image.recipe(_release(site), settings)
-        require_fit(facts, build=not podman.exists("image", wanted.tag))
-        node_image = image.ensure(podman, facts, wanted, report)
-    return engine.choose_runtime(facts, node_image), node_image
+    if wanted is not None:
+        image.ensure(podman, facts, wanted, report)
+    elif build:
+        raise LabError(f"there is no image {name}", hint="remove lab.image from the site file to have one built")
+    return engine.choose_runtime(facts, name), name
+
+
+def _recipe(settings: Mapping[str, Any]) -> tuple[image.Recipe | None, list[Problem]]:
+    if settings.get("image"):
+        return None, []
+    try:
+        return image.recipe(str(settings.get("release", DEFAULT_RELEASE)), settings), []
+    except LabError as error:
+        return None, [Problem(f"{error.message} ({error.why})" if error.why else error.message, hint=error.hint or "")]
 
 
 def _remove_strangers(podman: Podman, wanted: list[Node], present: Mapping[str, Any], report: Report) -> None:

@@ -25,21 +25,23 @@ class Problem:
     hint: str = ""
 
 
-def preflight(facts: HostFacts | None = None, *, build: bool = True) -> list[Problem]:
-    """All problems at once. `build`: a node image has to be built too."""
+def preflight(facts: HostFacts | None = None, *, build: bool = True, room: bool = True) -> list[Problem]:
+    """All problems at once. `build`: a node image has to be built; `room`: nodes have to be started."""
     facts = facts or look()
-    return [*_programs(facts, build=build), *_rights(facts), *_room(facts)]
+    return [*_programs(facts, build=build), *_rights(facts), *(_room(facts) if room else [])]
 
 
-def require_fit(facts: HostFacts, *, build: bool = True) -> None:
+def require(problems: Iterable[Problem]) -> None:
     """Raise LabError that lists every problem and the command that installs what is missing."""
-    problems = preflight(facts, build=build)
-    if problems:
-        raise LabError(
-            "this machine cannot run the lab",
-            why="; ".join(problem.what for problem in problems),
-            hint=advice(problems),
-        )
+    found = list(problems)
+    if found:
+        why = "; ".join(problem.what for problem in found)
+        raise LabError("this machine cannot run the lab", why=why, hint=advice(found))
+
+
+def can_ask_podman(facts: HostFacts) -> bool:
+    """Is there a podman that can tell which images and containers exist?"""
+    return facts.root and facts.has("podman") and bool(runtimes(facts)) and facts.podman_version >= PODMAN_NEEDED
 
 
 def advice(problems: Iterable[Problem]) -> str:

@@ -15,6 +15,8 @@ import http.client
 import os
 import re
 import shutil
+import signal
+import sys
 import tempfile
 import threading
 import time
@@ -178,9 +180,12 @@ class Cache:
             if modified:
                 stamp = parsedate_to_datetime(modified).timestamp()
                 os.utime(temporary, (time.time(), stamp))
-            temporary.replace(path)
+            with download.changed:
+                # In one step for a reader that is about to open it: between the two the old name is gone.
+                temporary.replace(path)
+                download.file = path
             self.checked[url] = time.monotonic()
-            download.update(done=True, file=path)
+            download.update(done=True)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -281,10 +286,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
 
     def _open(self, download: Download) -> BinaryIO | None:
-        for _ in range(2):  # the name changes once, when the download is complete
-            with contextlib.suppress(OSError):
-                if download.file is not None:
-                    return download.file.open("rb")
+        with download.changed, contextlib.suppress(OSError):
+            if download.file is not None:
+                return download.file.open("rb")
         return None
 
     def _unchanged(self, modified: float) -> bool:
@@ -340,7 +344,9 @@ def main() -> None:
     parser.add_argument("--dir", type=Path, required=True)
     parser.add_argument("--port", type=int, default=3142)
     options = parser.parse_args()
-    Cache(options.dir).prune()
+    # As process 1 of its container it would not be ended by a signal that it does not handle.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    threading.Thread(target=Cache(options.dir).prune, daemon=True).start()
     with make_server(options.dir, ("0.0.0.0", options.port)) as server:
         server.serve_forever()
 
