@@ -110,7 +110,6 @@ def command(words: list[str], limit: int, **extra: str) -> tuple[int, str, str]:
 def reason(text: str) -> str:
     """The errors of a Slurm client in one line, without its program name and what says nothing."""
     lines = [re.sub(r"^(srun|salloc|slurmstepd): (error: )?", "", line) for line in text.splitlines() if line.strip()]
-    dull = (
         "Force Terminated",
         "Relinquishing",
         "Granted",
@@ -119,7 +118,7 @@ def reason(text: str) -> str:
         "has been allocated",
         "Job step aborted",
     )
-    told = [line for line in lines if not any(word in line for word in dull)]
+    told = [line for line in lines if not any(word in line for word in DULL)]
     return "; ".join(dict.fromkeys(told or lines))[:400]
 
 
@@ -144,6 +143,11 @@ def parse_nodes(text: str) -> dict[str, dict[str, Any]]:
 def is_usable(state: str) -> bool:
     """Slurm would start a job there, if there is room."""
     return not state.endswith("*") and not any(word in state for word in UNUSABLE)
+
+
+def is_full(state: str) -> bool:
+    """Other jobs run there, so that ours may have found no room."""
+    return state.startswith(("ALLOC", "MIX"))
 
 
 def parse_told(text: str) -> dict[str, dict[str, Any]]:
@@ -198,7 +202,7 @@ def job_on_every_node(nodes: dict[str, dict[str, Any]]) -> None:
         for (_, name), (told, error) in zip(missed, alone):  # noqa: B905 (nodes may have Python 3.8)
             if name in told:
                 usable[name]["told"] = told[name]
-            elif re.search(r"[Ii]mmediate|busy|timed out", error) and (
+            elif is_full(usable[name]["state"]) and re.search(r"[Ii]mmediate|busy|timed out", error):
                 "ALLOC" in usable[name]["state"] or "MIX" in usable[name]["state"]
             ):
                 usable[name]["busy"] = True
