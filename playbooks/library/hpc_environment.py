@@ -164,6 +164,9 @@ class Environment:
         self.modules = os.path.join(params["modulefiles"], self.name)
         self.target = json.loads(run([params["python"], "-c", PROBE], "Python of the environment does not run"))
         self.seconds = {}
+        share = os.path.dirname(params["root"].rstrip("/"))
+        if not os.path.isdir(share):
+            raise BuildError(f"{share} is not on this host: mount the share first, or choose another dl_build_host")
 
     def wanted(self):
         """What the stamp of a build has to say: the site's wishes, and the platform without patch releases."""
