@@ -110,14 +110,6 @@ def command(words: list[str], limit: int, **extra: str) -> tuple[int, str, str]:
 def reason(text: str) -> str:
     """The errors of a Slurm client in one line, without its program name and what says nothing."""
     lines = [re.sub(r"^(srun|salloc|slurmstepd): (error: )?", "", line) for line in text.splitlines() if line.strip()]
-        "Force Terminated",
-        "Relinquishing",
-        "Granted",
-        "Pending job",
-        "queued and waiting",
-        "has been allocated",
-        "Job step aborted",
-    )
     told = [line for line in lines if not any(word in line for word in DULL)]
     return "; ".join(dict.fromkeys(told or lines))[:400]
 
@@ -203,8 +195,6 @@ def job_on_every_node(nodes: dict[str, dict[str, Any]]) -> None:
             if name in told:
                 usable[name]["told"] = told[name]
             elif is_full(usable[name]["state"]) and re.search(r"[Ii]mmediate|busy|timed out", error):
-                "ALLOC" in usable[name]["state"] or "MIX" in usable[name]["state"]
-            ):
                 usable[name]["busy"] = True
             else:
                 usable[name]["error"] = error or "the job said nothing"
