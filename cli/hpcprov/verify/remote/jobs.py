@@ -24,6 +24,16 @@ ACCOUNTING_LIMIT = 20
 # Flags behind a state (IDLE+DRAIN, DOWN*) that keep Slurm from starting a job there.
 UNUSABLE = ("DOWN", "DRAIN", "FAIL", "MAINT", "NOT_RESPONDING", "POWER", "REBOOT", "INVAL", "UNKNOWN", "FUTURE")
 
+# What a client says without giving a reason.
+DULL = (
+    "Force Terminated",
+    "Relinquishing",
+    "Granted",
+    "Pending job",
+    "queued and waiting",
+    "has been allocated",
+    "Job step aborted",
+)
 TELL = 'echo "NODE|$SLURMD_NODENAME|$(hostname)|$(id -u)|$(ulimit -l)|$(ulimit -n)|$SLURM_JOB_ID|$(nproc)"'
 
 MPI_SOURCE = r"""
