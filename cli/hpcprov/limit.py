@@ -38,20 +38,11 @@ def _matches(site: Site, host: Host, term: str) -> bool:
         return True
     if term.startswith("~"):
         return any(re.match(term[1:], name) for name in (host.name, *host.groups))
-    if any(fnmatchcase(host.name, name) for name in _expanded(term)):
-        return True
-    # `compute[0:3]` counts hosts of a group, `node[01:03]` was a range of names above
-    group, numbers = _subscript(term)
-    members = [name for key in site.groups if fnmatchcase(key, group) for name in site.groups[key]]
+    # `compute[0:3]` are the first four hosts of the group; it is no range of names
+    name, numbers = _subscript(term)
+    members = [member for group in site.groups if fnmatchcase(group, name) for member in site.groups[group]]
+    members = members or [member for member in site.hosts if fnmatchcase(member, name)]
     return host.name in (members if numbers is None else members[numbers])
-
-
-def _expanded(term: str) -> list[str]:
-    found = re.fullmatch(r"(.*)\[(\d+):(\d+)\](.*)", term)
-    if not found:
-        return [term]
-    before, first, last, after = found.groups()
-    return [f"{before}{number:0{len(first)}d}{after}" for number in range(int(first), int(last) + 1)]
 
 
 def _subscript(term: str) -> tuple[str, slice | None]:

@@ -73,7 +73,7 @@ def grouped(failures: Iterable[Failure]) -> list[tuple[list[str], Failure]]:
 def reason(result: dict[str, Any]) -> str:
     """Why a module failed, in a sentence."""
     if "censored" in result:
-        return "the task handles a secret, so Ansible hides what it said; run it with -v on the host"
+        return "the task handles a secret, so Ansible hides what it said; the journal of the host may say more"
     message = _one_line(_text(result.get("msg")))
     if _is_command(result):
         return _short(_command(result))
