@@ -2,8 +2,8 @@
 """A small caching HTTP proxy for apt. It runs in a container of the lab, with the standard library only.
 
 Each file is fetched once, however many nodes ask at the same time: the others read it while it arrives. Files appear
-under their name only when they are complete. Indexes are revalidated with the archive at each use, packages once a
-day; files named by their hash never change. Without the archive, what is cached is served.
+under their name only when they are complete. Indexes are revalidated with the archive at each use; packages and files named by
+their hash never change (apt checks their hashes anyway). Without the archive, what is cached is served.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ CHUNK = 1 << 16
 UPSTREAM_TIMEOUT = 60.0
 # Four nodes that update at the same moment share one question to the archive.
 INDEX_FRESH_SECONDS = 10.0
-PACKAGE_FRESH_SECONDS = 86400.0
+ATTEMPTS = 4
+PAUSE_SECONDS = 0.5
 UNUSED_DAYS = 60
 PACKAGE = re.compile(r"\.(deb|udeb|ddeb)$")
 UNCHANGING = re.compile(r"/by-hash/")
@@ -44,9 +45,7 @@ SAFE_PART = re.compile(r"[^A-Za-z0-9._+~:-]")
 def freshness(url: str) -> float:
     """Seconds for which a cached answer needs no question to the archive."""
     path = urlsplit(url).path
-    if UNCHANGING.search(path):
-        return float("inf")
-    return PACKAGE_FRESH_SECONDS if PACKAGE.search(path) else INDEX_FRESH_SECONDS
+    return float("inf") if UNCHANGING.search(path) or PACKAGE.search(path) else INDEX_FRESH_SECONDS
 
 
 def cache_path(root: Path, url: str) -> Path:
@@ -132,7 +131,7 @@ class Cache:
 
     def _fetch(self, url: str, download: Download) -> None:
         try:
-            self._ask(url, download)
+            self._ask_patiently(url, download)
         except (OSError, http.client.HTTPException, ValueError) as error:
             self._serve_stale(url, download, str(error))
         finally:
@@ -140,6 +139,18 @@ class Cache:
                 self.running.pop(url, None)
             if not download.done:
                 download.update(done=True, failed=True)
+
+    def _ask_patiently(self, url: str, download: Download) -> None:
+        """Archives refuse a request now and then when many come at once; ask again unless an answer has begun."""
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._ask(url, download)
+            except (OSError, http.client.HTTPException) as error:
+                if download.status is not None or attempt + 1 == ATTEMPTS:
+                    raise
+                print(f"again {url}: {error}", flush=True)
+                time.sleep(PAUSE_SECONDS * 2**attempt)
+        return None
 
     def _ask(self, url: str, download: Download) -> None:
         path = cache_path(self.root, url)
@@ -157,7 +168,7 @@ class Cache:
                 self.checked[url] = time.monotonic()
                 self._offer_file(path, download)
             elif error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                self._serve_stale(url, download, str(error))
+                raise OSError(str(error)) from error
             else:
                 download.update(status=error.code, done=True)
 
