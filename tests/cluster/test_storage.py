@@ -43,7 +43,7 @@ def test_served(probe, part):
 
 
 def test_writable(probe, part, cluster):
-    """Smoke user writes to the shared paths, and reads there what the controller wrote."""
+    """Smoke user writes to the shared paths, and reads there what another host wrote."""
     answers = part("shared")
     checked = 0
     for path in _paths(probe):
@@ -71,14 +71,14 @@ def _cause(error):
     causes = {
         "Read-only": "mounted read-only",
         "No space": "the file system is full",
-        "Permission": "no directory there belongs to the user; role storage makes one",
+        "Permission": "no directory there may be written by the user",
         "no answer": "the server does not answer",
     }
     return next((cause for word, cause in causes.items() if word in error), "not mounted here")
 
 
 def test_same_everywhere(probe, part, cluster):
-    """What is written here on shared paths arrives on the controller."""
+    """What is written here on shared paths arrives where they are served."""
     answers = part("shared")
     checked = 0
     for path in _paths(probe):

@@ -1,7 +1,7 @@
 """Look at all hosts side by side and run the jobs; the tests only read what came back.
 
-Three rounds (see remote/probe.py): seed on the controller, probe on every host, collect on the controller. The jobs run
-beside the second. A host costs one connection and one round trip, the controller three.
+Three rounds (see remote/probe.py): seed, probe, collect. The jobs run beside them. A host costs one connection and one
+round trip; the controller and who serves a shared path three.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ MUNGE_KEY = "/etc/munge/munge.key"
 MUNGE_GROUPS = ("controller", "database", "login", "compute")
 DAEMONS = {"controller": "slurmctld", "compute": "slurmd", "database": "slurmdbd", "login": "sinfo"}
 # Name of the module that a framework's environment is loaded with, and of the Python package in it.
-FRAMEWORKS = {"pytorch": "torch", "tensorflow": "tensorflow"}
+FRAMEWORKS = {"pytorch": "torch", "tensorflow": "tensorflow", "scikit-learn": "sklearn"}
 
 
 def smoke_user(site: Site) -> str:
@@ -98,13 +98,14 @@ def _paths(host: Host, key: str) -> list[str]:
 
 
 def seed_hosts(site: Site, chosen: list[Host]) -> dict[str, str]:
-    """For each shared path the host that leaves the token: the controller where it has the path."""
+    """For each shared path the host that leaves the token: who serves it, else the controller, else any with it."""
     first = controller(site)
     found: dict[str, str] = {}
-    for host in sorted(chosen, key=lambda host: host.name != first):
-        for path in shared_paths(host):
-            if path not in read_only_paths(host):
-                found.setdefault(path, host.name)
+    for path in dict.fromkeys(path for host in chosen for path in shared_paths(host)):
+        able = [host for host in site.cluster_hosts if path in shared_paths(host) and path not in read_only_paths(host)]
+        able.sort(key=lambda host: (path not in exports(host), host.name != first))
+        if able:
+            found[path] = able[0].name
     return found
 
 

@@ -1,9 +1,8 @@
 """Runs on a host as root: everything that verify wants to know about it, in one round trip.
 
-Started in three rounds. `seed`, on the controller (and on a host that mounts what the controller does not): make a
-munge credential and leave a token on each shared path. `probe`, on all hosts: read those, leave the own ones, look
-at everything else. `collect`, where seeded: read what the others made, tidy up.
-So each pair controller/host is proven both ways with one round trip per host.
+Started in three rounds. `seed`, on the controller and on hosts that serve a shared path: make a munge credential, leave
+a token on each path. `probe`, on all hosts: read those, leave the own ones, look at everything else. `collect`, where
+seeded: read what the others made, tidy up. So each pair is proven both ways with one round trip per host.
 """
 
 from __future__ import annotations
@@ -192,7 +191,8 @@ SEED = """
 cd "$1" 2>/dev/null || { echo "$1 is not there"; exit 1; }
 for dir in "$1/smoke" "$1/$USER" "$HOME" "$1"; do
   case "$dir/" in "$1"/*) ;; *) continue;; esac
-  [ -d "$dir" ] && mkdir "$dir/$2" 2>/dev/null && echo "$2" > "$dir/$2/$3" && { echo "$dir"; exit 0; }
+  [ -d "$dir/$2" ] || mkdir "$dir/$2" 2>/dev/null || continue
+  echo "$2" > "$dir/$2/$3" && { echo "$dir"; exit 0; }
 done
 mkdir "$1/$2"
 exit 1
@@ -203,7 +203,7 @@ grep -qx "$2" "$4" || { echo "$1/$2/$4 is empty"; exit 1; }
 head -c 65536 /dev/zero > "host-$3" && sync "host-$3" && echo "$2" > "host-$3"
 """
 COLLECT = """
-cd "$1/$2" && grep -lx "$2" host-* ; cd / ; rm -rf "$1/$2"
+cd "$1/$2" && grep -lx "$2" host-*
 """
 
 
@@ -226,11 +226,20 @@ def mount_of(path: str) -> dict[str, Any]:
 
 
 def seed_path(path: str, p: dict[str, Any]) -> dict[str, Any]:
-    """Leave a token for the other hosts in a directory that the smoke user may write."""
-    code, out, err = as_user(p["smoke_user"], SEED, path, PREFIX + p["run_id"], p["host"])
+    """Leave a token for the other hosts in a directory that the smoke user may write, made by root where none is."""
+    arguments = (p["smoke_user"], SEED, path, PREFIX + p["run_id"], p["host"])
+    code, out, err = as_user(*arguments)
+    if code and make_directory(f"{path}/{PREFIX}{p['run_id']}", p["smoke_user"]):
+        code, out, err = as_user(*arguments)
     if code:
         return {"directory": None, "error": last_line(err) or last_line(out), **mount_of(path)}
     return {"directory": last_line(out), **mount_of(path)}
+
+
+def make_directory(path: str, owner: str) -> bool:
+    """A directory for `owner`; False where root may not (root_squash) or the parent is missing."""
+    script = 'mkdir -m 0700 "$1" && { chown "$2" "$1" || { rmdir "$1"; exit 1; }; }'
+    return command("sh", "-c", script, "sh", path, owner)[0] == 0
 
 
 def exchange_path(path: str, seeded: dict[str, Any], p: dict[str, Any]) -> dict[str, Any]:
@@ -243,7 +252,11 @@ def exchange_path(path: str, seeded: dict[str, Any], p: dict[str, Any]) -> dict[
 
 def collect_path(seeded: dict[str, Any], p: dict[str, Any]) -> list[str]:
     """Hosts whose file arrived here."""
-    out = as_user(p["smoke_user"], COLLECT, seeded["directory"], PREFIX + p["run_id"])[1]
+    run = PREFIX + p["run_id"]
+    out = as_user(p["smoke_user"], COLLECT, seeded["directory"], run)[1]
+    # Root can remove an entry of a directory of its own, the user what root_squash keeps from root.
+    as_user(p["smoke_user"], 'rm -rf "$1"', f"{seeded['directory']}/{run}")
+    command("rm", "-rf", f"{seeded['directory']}/{run}")
     return [line[len("host-") :] for line in out.splitlines() if line.startswith("host-")]
 
 
