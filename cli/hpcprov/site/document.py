@@ -18,6 +18,8 @@ except ImportError:  # PyYAML without libyaml: slower, the same result
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
 _MERGE = "tag:yaml.org,2002:merge"
+_TEXT = "tag:yaml.org,2002:str"
+_Entry = tuple[yaml.Node, yaml.Node]
 
 
 @dataclass
@@ -27,7 +29,8 @@ class Document:
     path: Path
     root: yaml.Node | None = None
     data: Any = None
-    _seen: dict[int, Any] = field(default_factory=dict, repr=False)
+    # Entries of a mapping node by key, for nodes that were asked: thousands of hosts stand in one mapping.
+    _entries: dict[int, dict[Hashable, _Entry]] = field(default_factory=dict, repr=False)
 
     def place(self, *keys: Hashable, of_key: bool = True) -> Place:
         """Where the value under `keys` stands: its key (the default) or the value itself.
@@ -36,7 +39,7 @@ class Document:
         """
         node, mark = self.root, None
         for key in keys:
-            found = _step(node, key)
+            found = self._step(node, key)
             if found is None:
                 break
             key_node, node = found
@@ -45,23 +48,30 @@ class Document:
             return Place(self.path)
         return Place(self.path, mark.line + 1, mark.column + 1)
 
+    def _step(self, node: yaml.Node | None, key: Hashable) -> _Entry | None:
+        if isinstance(node, yaml.SequenceNode):
+            known = isinstance(key, int) and key < len(node.value)
+            return (node.value[key], node.value[key]) if known else None
+        if not isinstance(node, yaml.MappingNode):
+            return None
+        if id(node) not in self._entries:
+            self._entries[id(node)] = dict(_mapping_entries(node))
+        return self._entries[id(node)].get(key)
 
-def _step(node: yaml.Node | None, key: Hashable) -> tuple[yaml.Node, yaml.Node] | None:
-    if isinstance(node, yaml.SequenceNode):
-        if isinstance(key, int) and key < len(node.value):
-            return node.value[key], node.value[key]
-        return None
-    if not isinstance(node, yaml.MappingNode):
-        return None
-    found = None
+
+def _mapping_entries(node: yaml.MappingNode) -> Iterator[tuple[Hashable, _Entry]]:
+    """Keys with their nodes; those of merged mappings first, so that own keys win."""
     for key_node, value_node in node.value:
         if key_node.tag == _MERGE:
-            found = found or _step(value_node, key)
-        elif isinstance(key_node, yaml.ScalarNode) and (
-            key_node.value == key or read_scalar(key_node) == key
-        ):
-            found = (key_node, value_node)
-    return found
+            sources = value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]
+            for source in sources:
+                if isinstance(source, yaml.MappingNode) and source is not node:
+                    yield from _mapping_entries(source)
+    for key_node, value_node in node.value:
+        if isinstance(key_node, yaml.ScalarNode):
+            yield key_node.value, (key_node, value_node)
+            if key_node.tag != _TEXT:
+                yield read_scalar(key_node), (key_node, value_node)
 
 
 def read_document(path: Path, findings: Findings, *, text: str | None = None) -> Document | None:

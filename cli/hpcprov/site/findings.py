@@ -44,11 +44,10 @@ def errors_of(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def site_error(path: Path, findings: Iterable[Finding]) -> SiteError:
-    """The exception for a site with errors; its `why` is the first of them."""
+    """The exception for a site with errors."""
     errors = errors_of(findings)
     count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
-    first = errors[0]
-    return SiteError(f"{path} has {count}", errors, why=str(first), hint=first.hint)
+    return SiteError(f"{path} has {count}", errors)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

@@ -77,15 +77,11 @@ def _check_range(name: str, inside: str) -> int:
         raise RangeError(f'"{name}": the step "{step}" is not a number above zero')
     if begin.isdecimal() and end.isdecimal():
         if int(begin) > int(end):
-            raise RangeError(
-                f'"{name}" counts backwards and names no host', f'write "{_swap(name, inside, bounds)}"'
-            )
+            raise RangeError(f'"{name}" counts backwards and names no host', f'write "{_swap(name, inside, bounds)}"')
         return (int(end) - int(begin)) // int(step) + 1
     if len(begin) == len(end) == 1 and begin.isalpha() and end.isalpha():
         if begin > end:
-            raise RangeError(
-                f'"{name}" counts backwards and names no host', f'write "{_swap(name, inside, bounds)}"'
-            )
+            raise RangeError(f'"{name}" counts backwards and names no host', f'write "{_swap(name, inside, bounds)}"')
         return (ord(end) - ord(begin)) // int(step) + 1
     raise RangeError(f'"{name}": cannot count from "{begin}" to "{end}"')
 

@@ -12,11 +12,7 @@ _UNRESOLVED = object()
 
 
 def is_template(value: object) -> bool:
-    return (
-        isinstance(value, str)
-        and not isinstance(value, Unsafe | Vaulted)
-        and ("{{" in value or "{%" in value)
-    )
+    return isinstance(value, str) and not isinstance(value, Unsafe | Vaulted) and ("{{" in value or "{%" in value)
 
 
 def holds_template(value: object) -> bool:

@@ -129,9 +129,7 @@ class _Reader:
             hint = did_you_mean(str(section), SECTIONS) or f"a group holds {', '.join(SECTIONS)}"
             if isinstance(content, dict | type(None)) and hint.startswith("a group"):
                 hint = f'put subgroups under "children:" and hosts under "hosts:" of "{entry.name}"'
-            self.findings.error(
-                place, "unknown-group-key", f'unknown key "{section}" in group "{entry.name}"', hint
-            )
+            self.findings.error(place, "unknown-group-key", f'unknown key "{section}" in group "{entry.name}"', hint)
             return
         if content is None:
             return
@@ -139,9 +137,7 @@ class _Reader:
             content = self._bare_text(section, content, place)
         if not isinstance(content, dict):
             if content is not None:
-                self.findings.error(
-                    place, f"{section}-not-mapping", *_not_a_mapping(section, entry.name, content)
-                )
+                self.findings.error(place, f"{section}-not-mapping", *_not_a_mapping(section, entry.name, content))
             return
         if section == "vars":
             self._vars(entry, content, keys)

@@ -13,7 +13,7 @@ from hpcprov.slurm.values import as_list, is_time, record
 
 # The partition of a site that says nothing about partitions.
 ONLY_PARTITION = "batch"
-_TIMES = ("MaxTime", "DefaultTime", "OverTimeLimit")
+TIMES = ("MaxTime", "DefaultTime", "OverTimeLimit")
 _MEMORY = ("DefMemPerCPU", "DefMemPerNode", "DefMemPerGPU")
 
 
@@ -118,7 +118,7 @@ def partition_settings(entry: Mapping[str, Any]) -> dict[str, Any]:
         key = keys.find_loose(str(name))
         if key is None:
             problems.append(f'unknown key "{name}"{keys.suggestion(str(name))}')
-        elif key.name in _TIMES and not is_time(value):
+        elif key.name in TIMES and not is_time(value):
             problems.append(f'{name}: "{value}" is not a time such as 90, 1:30:00 or 2-00:00:00')
         else:
             settings[key.name] = value

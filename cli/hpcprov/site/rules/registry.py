@@ -25,6 +25,11 @@ class Draft:
     def host_place(self, host: str) -> Place:
         return self.tree.hosts[host].place
 
+    @property
+    def speaker(self) -> Host | None:
+        """The host whose variables speak for the whole site: the first controller, else any host of the cluster."""
+        return next(iter(self.site.group("controller") or self.site.cluster_hosts), None)
+
     def layer_of(self, host: Host, name: str) -> Layer | None:
         """The mapping that decides the variable `name` of this host."""
         entry = self.tree.hosts[host.name]
@@ -78,6 +83,13 @@ def load_rules() -> dict[str, Rule]:
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
         importlib.import_module(f"{package}.{module.name}")
     return RULES
+
+
+def rule_texts() -> dict[str, str]:
+    """Every rule, those of reading too, with the reason why it exists."""
+    from hpcprov.site.rules.reading import READING_RULES
+
+    return dict(sorted({**READING_RULES, **{name: entry.about for name, entry in load_rules().items()}}.items()))
 
 
 def run_rules(draft: Draft, findings: Findings) -> None:

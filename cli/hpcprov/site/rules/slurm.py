@@ -1,0 +1,139 @@
+"""Free Slurm settings, node settings and resources of the site."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hpcprov.errors import Finding
+from hpcprov.site.model import Host
+from hpcprov.site.rules.registry import Draft, rule
+from hpcprov.site.templating import holds_template
+from hpcprov.slurm.errors import SlurmConfigError
+from hpcprov.slurm.gres import node_gres
+from hpcprov.slurm.keys import RENAMED, Key, release_of, table
+from hpcprov.slurm.nodes import arithmetic_problems, canonical
+from hpcprov.slurm.values import is_time, text
+
+_FREE = {
+    "slurm_config": "slurm.conf",
+    "slurm_dbd_config": "slurmdbd.conf",
+    "slurm_cgroup_config": "cgroup.conf",
+}
+_ELSEWHERE = {"NodeName": "slurm_node of the hosts", "PartitionName": "slurm_partitions"}
+
+
+def _free_settings(draft: Draft, variable: str) -> Iterator[tuple[Host, Mapping[str, Any]]]:
+    """The mapping, once for each place where it is written."""
+    seen: set[int] = set()
+    for host in draft.site.cluster_hosts:
+        settings = host.vars.get(variable)
+        if isinstance(settings, Mapping) and id(settings) not in seen:
+            seen.add(id(settings))
+            yield host, settings
+
+
+def _measured_release(draft: Draft) -> str | None:
+    """The Slurm release of this site, from the first compute node whose facts were saved."""
+    for host in draft.site.group("compute")[:8]:
+        path = draft.site.state_dir / "facts" / f"{host.name}.json"
+        try:
+            facts = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        version = facts.get("facts", facts).get("slurm_version") if isinstance(facts, dict) else None
+        if version:
+            return release_of(str(version))
+    return None
+
+
+@rule("slurm-key")
+def free_keys(draft: Draft) -> Iterator[Finding]:
+    """A key that the installed Slurm does not know keeps its daemon from starting."""
+    release = _measured_release(draft)
+    for variable, file in _FREE.items():
+        for host, settings in _free_settings(draft, variable):
+            seen: dict[str, str] = {}
+            for name in settings:
+                problem = _key_problem(str(name), file, release, seen)
+                if problem:
+                    yield draft.place_of(host, variable, name).finding("slurm-key", problem)
+
+
+def _key_problem(name: str, file: str, release: str | None, seen: dict[str, str]) -> str | None:
+    keys = table(file)
+    key = keys.find_loose(name)
+    if key is None:
+        return keys.problem(name, release)
+    if key.name in _ELSEWHERE:
+        return f"{key.name} belongs into {_ELSEWHERE[key.name]}"
+    if file == "slurm.conf" and name.lower() in RENAMED:
+        return f"{key.name} is the old way; hpcprov writes {RENAMED[name.lower()]} itself"
+    if seen.setdefault(key.name, name) != name:
+        return f"{name} and {seen[key.name]} both set {key.name}"
+    return keys.problem(name, release)
+
+
+@rule("slurm-value")
+def free_values(draft: Draft) -> Iterator[Finding]:
+    """A value of the wrong kind is a parse error to Slurm."""
+    for variable, file in _FREE.items():
+        for host, settings in _free_settings(draft, variable):
+            for name, value in settings.items():
+                key = table(file).find_loose(str(name))
+                problem = _value_problem(key, value) if key and not holds_template(value) else None
+                if problem:
+                    yield draft.place_of(host, variable, name).finding("slurm-value", f"{name}: {problem}")
+
+
+def _value_problem(key: Key, value: Any) -> str | None:
+    if value is None or isinstance(value, list):
+        return None
+    try:
+        written = text(value)
+    except SlurmConfigError as error:
+        return error.problems[0]
+    if key.type.startswith("uint") and not written.isdecimal() and not is_time(written) and not _symbolic(written):
+        return f'"{written}" is no whole number'
+    if key.type == "boolean" and written.lower() not in ("yes", "no", "true", "false", "1", "0", "up", "down"):
+        return f'"{written}" is neither yes nor no'
+    return None
+
+
+def _symbolic(written: str) -> bool:
+    return written.upper() in ("INFINITE", "UNLIMITED", "NONE") or written[:-1].isdecimal()
+
+
+@rule("slurm-node")
+def node_settings(draft: Draft) -> Iterator[Finding]:
+    """Keys and arithmetic of a node's own settings: CPUs must be its cores or its threads."""
+    seen: set[int] = set()
+    for host in draft.site.group("compute"):
+        settings = host.vars.get("slurm_node")
+        if not isinstance(settings, Mapping) or id(settings) in seen or holds_template(settings):
+            continue
+        seen.add(id(settings))
+        try:
+            problems = arithmetic_problems(canonical(settings))
+        except SlurmConfigError as error:
+            problems = error.problems
+        for problem in problems:
+            yield draft.place_of(host, "slurm_node").finding("slurm-node", f"{host.name}: {problem}")
+
+
+@rule("slurm-gres")
+def gres(draft: Draft) -> Iterator[Finding]:
+    """Resources as name[:type]:count."""
+    seen: set[int] = set()
+    for host in draft.site.group("compute"):
+        wanted = host.vars.get("slurm_gres")
+        if wanted is None or id(wanted) in seen or holds_template(wanted):
+            continue
+        seen.add(id(wanted))
+        try:
+            node_gres(wanted, None)
+        except SlurmConfigError as error:
+            for problem in error.problems:
+                hint = "for example gpu:a100:4"
+                yield draft.place_of(host, "slurm_gres").finding("slurm-gres", problem, hint=hint)
