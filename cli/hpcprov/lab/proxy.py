@@ -2,8 +2,8 @@
 """A small caching HTTP proxy for apt. It runs in a container of the lab, with the standard library only.
 
 Each file is fetched once, however many nodes ask at the same time: the others read it while it arrives. Files appear
-under their name only when they are complete. Indexes are revalidated with the archive at each use; packages and files named by
-their hash never change (apt checks their hashes anyway). Without the archive, what is cached is served.
+under their name only when they are complete. Indexes are revalidated with the archive at each use, packages once a
+day; files named by their hash never change. Without the archive, what is cached is served.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ CHUNK = 1 << 16
 UPSTREAM_TIMEOUT = 60.0
 # Four nodes that update at the same moment share one question to the archive.
 INDEX_FRESH_SECONDS = 10.0
+PACKAGE_FRESH_SECONDS = 86400.0
 ATTEMPTS = 4
 PAUSE_SECONDS = 0.5
 UNUSED_DAYS = 60
@@ -45,7 +46,14 @@ SAFE_PART = re.compile(r"[^A-Za-z0-9._+~:-]")
 def freshness(url: str) -> float:
     """Seconds for which a cached answer needs no question to the archive."""
     path = urlsplit(url).path
-    return float("inf") if UNCHANGING.search(path) or PACKAGE.search(path) else INDEX_FRESH_SECONDS
+    if UNCHANGING.search(path):
+        return float("inf")
+    return PACKAGE_FRESH_SECONDS if PACKAGE.search(path) else INDEX_FRESH_SECONDS
+
+
+def age(path: Path) -> float:
+    """Seconds since the file was last compared with the archive. Kept in its ctime; its mtime is the archive's."""
+    return time.time() - path.stat().st_ctime
 
 
 def cache_path(root: Path, url: str) -> Path:
@@ -78,6 +86,21 @@ class Download:
                 setattr(self, name, value)
             self.changed.notify_all()
 
+    def finish(self, temporary: Path, path: Path) -> None:
+        """Give the complete file its name, in one step for a reader that is about to open it."""
+        with self.changed:
+            temporary.replace(path)
+            self.file, self.done = path, True
+            self.changed.notify_all()
+
+    def open(self) -> BinaryIO | None:
+        """The file, whole or still growing; None when the download has failed already."""
+        with self.changed:
+            try:
+                return self.file.open("rb") if self.file else None
+            except OSError:
+                return None
+
     def wait_for_answer(self) -> int:
         """The status to give to the client, as soon as it is known."""
         with self.changed:
@@ -109,16 +132,12 @@ class Cache:
         self.root = root
         self.lock = threading.Lock()
         self.running: dict[str, Download] = {}
-        self.checked: dict[str, float] = {}
 
     def fresh_file(self, url: str, *, must_revalidate: bool = False) -> Path | None:
         """The cached file, when it may be served without asking the archive."""
         path = cache_path(self.root, url)
-        age = time.monotonic() - self.checked.get(url, float("-inf"))
-        limit = freshness(url)
-        if must_revalidate:
-            limit = min(limit, INDEX_FRESH_SECONDS)
-        return path if path.is_file() and (limit == float("inf") or age <= limit) else None
+        limit = min(freshness(url), INDEX_FRESH_SECONDS) if must_revalidate else freshness(url)
+        return path if path.is_file() and age(path) <= limit else None
 
     def join_or_start(self, url: str) -> Download:
         """The download of this URL: the running one, or a new one."""
@@ -141,12 +160,13 @@ class Cache:
                 download.update(done=True, failed=True)
 
     def _ask_patiently(self, url: str, download: Download) -> None:
-        """Archives refuse a request now and then when many come at once; ask again unless an answer has begun."""
-        for attempt in range(ATTEMPTS):
+        """Archives refuse a request now and then; ask again, unless an answer has begun or a cached file will do."""
+        attempts = 1 if cache_path(self.root, url).is_file() else ATTEMPTS
+        for attempt in range(attempts):
             try:
                 return self._ask(url, download)
             except (OSError, http.client.HTTPException) as error:
-                if download.status is not None or attempt + 1 == ATTEMPTS:
+                if download.status is not None or attempt + 1 == attempts:
                     raise
                 print(f"again {url}: {error}", flush=True)
                 time.sleep(PAUSE_SECONDS * 2**attempt)
@@ -165,7 +185,7 @@ class Cache:
         except urllib.error.HTTPError as error:
             error.close()
             if error.code == HTTPStatus.NOT_MODIFIED and path.is_file():
-                self.checked[url] = time.monotonic()
+                os.utime(path, (time.time(), path.stat().st_mtime))
                 self._offer_file(path, download)
             elif error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise OSError(str(error)) from error
@@ -191,12 +211,7 @@ class Cache:
             if modified:
                 stamp = parsedate_to_datetime(modified).timestamp()
                 os.utime(temporary, (time.time(), stamp))
-            with download.changed:
-                # In one step for a reader that is about to open it: between the two the old name is gone.
-                temporary.replace(path)
-                download.file = path
-            self.checked[url] = time.monotonic()
-            download.update(done=True)
+            download.finish(temporary, path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -271,13 +286,12 @@ class Handler(BaseHTTPRequestHandler):
             if self._unchanged(stat.st_mtime):
                 self._empty(HTTPStatus.NOT_MODIFIED)
                 return
-            os.utime(path, (time.time(), stat.st_mtime))
             self._head(stat.st_size, formatdate(stat.st_mtime, usegmt=True))
             if self.command == "GET":
                 shutil.copyfileobj(stream, self.wfile, CHUNK)
 
     def _follow(self, download: Download) -> None:
-        stream = self._open(download)
+        stream = download.open()
         if stream is None:
             self._empty(HTTPStatus.BAD_GATEWAY)
             return
@@ -295,12 +309,6 @@ class Handler(BaseHTTPRequestHandler):
                 # The client sees a short body and asks again.
                 print(f"broken {self.path}: {error}", flush=True)
                 self.close_connection = True
-
-    def _open(self, download: Download) -> BinaryIO | None:
-        with download.changed, contextlib.suppress(OSError):
-            if download.file is not None:
-                return download.file.open("rb")
-        return None
 
     def _unchanged(self, modified: float) -> bool:
         since = self.headers.get("If-Modified-Since")
