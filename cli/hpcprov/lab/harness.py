@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from hpcprov.lab import cache, engine, host, image, nodes
 from hpcprov.lab.podman import Podman
-from hpcprov.lab.preflight import preflight, require
+from hpcprov.lab.preflight import can_ask_podman, preflight, require
 
 # Mount a file with the cache's URL here, and apt in a node uses it.
 APT_PROXIES = "/etc/hpcprov-lab/site/apt-proxies"
@@ -16,7 +16,8 @@ def node_image(release: str, report: Callable[[str], None]) -> tuple[Podman, str
     """The node image of a release, built when it is missing, and a podman that can run it."""
     facts = host.look()
     wanted = image.recipe(release)
-    require(preflight(facts))
+    built = can_ask_podman(facts) and engine.connect(facts).exists("image", wanted.tag)
+    require(preflight(facts, build=not built, room=not built))
     image.ensure(engine.connect(facts), facts, wanted, report)
     return engine.choose_runtime(facts, wanted.tag), wanted.tag
 

@@ -60,10 +60,11 @@ def parse_one_line(text: str) -> list[Entry]:
     """`deb [signed-by=KEY] URI SUITE COMPONENT...` lines."""
     entries = []
     for line in text.splitlines():
-        kind, _, rest = line.split("#", 1)[0].strip().partition(" ")
-        if kind != "deb":
+        words = line.split("#", 1)[0].split(maxsplit=1)
+        if len(words) < 2 or words[0] != "deb":
             continue
-        match = _OPTIONS.match(rest.strip())
+        rest = words[1].strip()
+        match = _OPTIONS.match(rest)
         options = match["options"] if match else ""
         uri, suite, *components = (match["rest"] if match else rest).split()
         keys = [word.partition("=")[2] for word in options.split() if word.lower().startswith("signed-by=")]

@@ -1,0 +1,60 @@
+"""The built-in lab, planned without starting anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+from hpcprov import lab
+from hpcprov.errors import LabError, UsageError
+from hpcprov.lab import keys
+from hpcprov.lab.host import HostFacts
+from hpcprov.lab.lab import network_name, plan_nodes
+from hpcprov.lab.network import plan
+from hpcprov.paths import project_root
+from hpcprov.site import Site, load_site
+
+
+@pytest.fixture
+def built_in() -> Site:
+    return load_site(project_root() / "inventory" / "lab.yaml")
+
+
+def test_the_built_in_lab(built_in: Site, facts: Callable[..., HostFacts]) -> None:
+    addresses = {host.name: host.address for host in built_in.cluster_hosts}
+    made = plan(network_name(built_in), built_in.cluster_network, addresses)
+    store = keys.KeyStore(built_in.state_dir / "ssh")
+    nodes = plan_nodes(built_in, facts(), "image", made, store)
+    assert [node.container for node in nodes] == [
+        f"hpcprov-lab-{name}" for name in ("head", "store", "node01", "node02")
+    ]
+    assert all(("hpcprov-lab-shared", "/shared", "rw") in node.mounts for node in nodes)
+    assert all(host.cluster_address == host.address for host in built_in.cluster_hosts)
+
+
+def test_the_built_in_lab_uses_the_keys_that_it_makes(built_in: Site) -> None:
+    store = keys.KeyStore(built_in.state_dir / "ssh")
+    for host in built_in.cluster_hosts:
+        assert host.ssh_key == str(store.client_key)
+        assert f"UserKnownHostsFile={store.known_hosts}" in host.ssh_args
+
+
+def test_a_site_of_real_hosts_is_refused(site: Callable[..., Site]) -> None:
+    made = site()
+    real = replace(made, vars=MappingProxyType({k: v for k, v in made.vars.items() if k != "lab"}))
+    assert lab.is_lab(made)
+    assert not lab.is_lab(real)
+    for command in (lambda: lab.up(real, print), lambda: lab.down(real), lambda: lab.status(real)):
+        with pytest.raises(LabError, match="describes real hosts"):
+            command()
+
+
+def test_ssh_command(site: Callable[..., Site]) -> None:
+    made = site()
+    words = lab.ssh_command(made, "node01", ["sinfo", "-N"])
+    assert words[-3:] == ["root@10.1.2.21", "sinfo", "-N"]
+    assert "StrictHostKeyChecking=yes" in words
+    with pytest.raises(UsageError, match="no node node99"):
+        lab.ssh_command(made, "node99")

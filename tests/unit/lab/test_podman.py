@@ -1,0 +1,56 @@
+"""containers.conf and the runtime follow the host."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from hpcprov.lab.host import NO_LIMIT, CgroupLayout, HostFacts, cgroup_layout
+from hpcprov.lab.podman import containers_conf, default_ulimits, runtimes, write_atomically
+
+Facts = Callable[..., HostFacts]
+
+
+def test_usual_host_keeps_podmans_limits_and_systemd(facts: Facts) -> None:
+    conf = tomllib.loads(containers_conf(facts(), "crun"))
+    assert conf["engine"] == {"cgroup_manager": "systemd", "events_logger": "file", "runtime": "crun"}
+    assert "default_ulimits" not in conf["containers"]
+
+
+def test_host_without_init_and_rights_gets_what_it_can_grant(facts: Facts) -> None:
+    host = facts(systemd=False, cap_sys_resource=False, limit_nofile=20000, limit_nproc=96364, pid_max=32768)
+    conf = tomllib.loads(containers_conf(host, "runc"))
+    assert conf["engine"]["cgroup_manager"] == "cgroupfs"
+    assert conf["containers"]["default_ulimits"] == ["nofile=20000:20000", "nproc=32768:32768"]
+
+
+def test_unlimited_is_not_passed_on_as_a_number(facts: Facts) -> None:
+    host = facts(cap_sys_resource=False, limit_nofile=NO_LIMIT, limit_nproc=NO_LIMIT, pid_max=4194304)
+    assert default_ulimits(host) == ["nofile=1048576:1048576", "nproc=4194304:4194304"]
+
+
+def test_crun_is_preferred_but_not_in_a_hybrid_layout(facts: Facts) -> None:
+    assert runtimes(facts()) == ["crun", "runc"]
+    assert runtimes(facts(cgroups=CgroupLayout.HYBRID)) == ["runc"]
+    assert runtimes(facts(cgroups=CgroupLayout.HYBRID, without=("runc",))) == []
+
+
+def test_cgroup_layouts(tmp_path: Path) -> None:
+    assert cgroup_layout(tmp_path) is CgroupLayout.NONE
+    (tmp_path / "memory").mkdir()
+    assert cgroup_layout(tmp_path) is CgroupLayout.V1
+    (tmp_path / "unified").mkdir()
+    (tmp_path / "unified" / "cgroup.controllers").write_text("hugetlb\n")
+    assert cgroup_layout(tmp_path) is CgroupLayout.HYBRID
+    (tmp_path / "cgroup.controllers").write_text("cpu memory\n")
+    assert cgroup_layout(tmp_path) is CgroupLayout.V2
+
+
+def test_a_file_is_replaced_whole_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "file"
+    write_atomically(path, "one\n", 0o600)
+    write_atomically(path, "two\n", 0o600)
+    assert path.read_text() == "two\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(path.parent.iterdir()) == [path]
