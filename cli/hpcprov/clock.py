@@ -11,7 +11,7 @@ from hpcprov.results import PhaseResult, PhaseStatus, Result
 
 
 class Clock:
-    """Measures phases one after another. A phase that comes back, such as smoke, adds to its time."""
+    """Measures phases one after another. Smoke comes twice: first its job is put in place."""
 
     def __init__(self, progress: Progress, result: Result, save: Callable[[], None]) -> None:
         self.progress = progress
@@ -19,6 +19,7 @@ class Clock:
         self.save = save
         self.phase: Phase | None = None
         self.since = 0.0
+        self.carried: dict[Phase, float] = {}
 
     def begin(self, phase: Phase, title: str = "") -> None:
         """Start a phase. Starting the running one again only changes its title."""
@@ -26,22 +27,19 @@ class Clock:
             self.phase, self.since = phase, time.monotonic()
         self.progress.begin(phase, title)
 
-    def end(self, note: str = "", *, status: PhaseStatus = "done", quiet: bool = False) -> None:
-        """End the running phase, if there is one. With `quiet` its line is left to a later end."""
+    def end(self, note: str = "", *, status: PhaseStatus = "done") -> None:
+        """End the running phase, if there is one."""
         if self.phase is None:
             return
-        phase, self.phase = self.phase, None
-        record = self._record(phase)
-        record.seconds = round(record.seconds + time.monotonic() - self.since, 2)
-        record.status = status
-        if not quiet or status != "done":
-            self.progress.end(phase, record.seconds, note, ok=status == "done")
+        phase = self.phase
+        self.put_by()
+        seconds = round(self.carried.pop(phase), 2)
+        self.result.phases.append(PhaseResult(name=phase.value, seconds=seconds, status=status))
+        self.progress.end(phase, seconds, note, ok=status == "done")
         self.save()
 
-    def _record(self, phase: Phase) -> PhaseResult:
-        for record in self.result.phases:
-            if record.name == phase:
-                return record
-        record = PhaseResult(name=phase.value, seconds=0, status="done")
-        self.result.phases.append(record)
-        return record
+    def put_by(self) -> None:
+        """Leave the running phase unfinished. It is no result yet; its time counts when it comes back."""
+        if self.phase is not None:
+            self.carried[self.phase] = self.carried.get(self.phase, 0.0) + time.monotonic() - self.since
+            self.phase = None

@@ -89,17 +89,14 @@ def _columns(pairs: list[tuple[str, str]]) -> list[str]:
 def verdict(site: Site, result: Result) -> str:
     """What may be said now. Only a training job of this run proves a cluster."""
     name = site.cluster_name
+    if not result.hosts:
+        return f"{name}: done up to {result.phases[-1].name}, nothing was converged."
     if result.check:
-        changes = sum(host.changed for host in result.hosts.values())
-        return (
-            f"Checked only: {changes} tasks would change something on {name}."
-            if changes
-            else f"{name} is as it should be."
-        )
+        count = sum(host.changed for host in result.hosts.values())
+        return f"{name}: {count} tasks would change something." if count else f"{name}: nothing would change."
     if result.proven and result.smoke is not None:
-        smoke = result.smoke
-        return f"{name} works: job {smoke.job_id} trained across {len(smoke.nodes)} nodes."
-    return f"{name} is converged, not proven: no training job ran. Prove it: hpcprov smoke {site.path}"
+        return f"{name} works: job {result.smoke.job_id} trained across {len(result.smoke.nodes)} nodes."
+    return f"{name} is converged, not proven: no training job ran. Prove it with: hpcprov smoke {site.path}"
 
 
 def _escaped(text: str) -> str:

@@ -118,9 +118,10 @@ class Converge:
 
     def _end_phase(self) -> None:
         broken = any(phase is self.clock.phase for host, phase in self.failed_in.items() if host in self.failed)
-        # The job itself comes later and ends this phase's line.
-        quiet = self.clock.phase is Phase.SMOKE
-        self.clock.end(self._note(), status="failed" if broken else "done", quiet=quiet)
+        if self.clock.phase is Phase.SMOKE and not broken:
+            self.clock.put_by()  # the job itself comes after verify
+        else:
+            self.clock.end(self._note(), status="failed" if broken else "done")
         self.changed = {}
 
     def _note(self) -> str:

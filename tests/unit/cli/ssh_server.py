@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import paramiko
@@ -82,10 +83,11 @@ class SshServer(paramiko.ServerInterface):
             env={"PATH": self.path},
         )  # fmt: skip
         assert process.stdout is not None
-        while data := process.stdout.read1():
-            channel.sendall(data)
-        channel.send_exit_status(process.wait())
-        channel.close()
+        with suppress(OSError, EOFError):  # the client may go first
+            while data := process.stdout.read1():
+                channel.sendall(data)
+            channel.send_exit_status(process.wait())
+            channel.close()
 
 
 def generate(path: Path) -> Path:

@@ -1,0 +1,248 @@
+"""A whole deploy against one real SSH server on loopback, with tiny playbooks in place of the real ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hpcprov import converge, main, smoke, survey, verify
+from hpcprov.phases import Phase
+from hpcprov.remote import options
+from hpcprov.results import SmokeResult, schema
+from hpcprov.verify import Failure, VerifyResult
+
+from .ssh_server import SshServer
+
+SITE = """\
+all:
+  vars:
+    cluster_name: tiny
+    cluster_network: 127.0.0.0/8
+    ansible_connection: local
+    ansible_user: root
+    ansible_port: {port}
+    ansible_host: 127.0.0.1
+    ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"
+    ansible_ssh_private_key_file: {key}
+    ansible_ssh_common_args: -o UserKnownHostsFile={known} -o GlobalKnownHostsFile=none
+controller: {{hosts: {{head: }}}}
+database: {{hosts: {{head: }}}}
+login: {{hosts: {{head: }}}}
+storage: {{hosts: {{head: }}}}
+compute: {{hosts: {{head: }}}}
+"""
+GOOD = """\
+- name: {phase} | Something
+  hosts: compute
+  gather_facts: false
+  tasks: [{{name: Do, ansible.builtin.command: "true", changed_when: {changed}}}]
+"""
+BAD = """\
+- name: {phase} | Something
+  hosts: compute
+  gather_facts: false
+  tasks: [{{name: Do, ansible.builtin.fail: {{msg: the disk is full}}}}]
+"""
+
+
+class Cluster:
+    """A site of one host, and what its parts will do."""
+
+    def __init__(self, folder: Path, server: SshServer) -> None:
+        self.home = folder
+        self.site = folder / "inventory" / "site.yaml"
+        self.site.parent.mkdir()
+        self.site.write_text(SITE.format(port=server.port, key=server.client_key_file, known=server.known_hosts))
+        self.verify = VerifyResult(passed=3)
+        self.smoke = SmokeResult(passed=True, job_id=7, accuracy=0.97, loss=[1.0, 0.1], ranks=2, nodes=["head"])
+        self.calls: list[str] = []
+        for phase in (phase for phase in Phase if phase.is_playbook):
+            self.playbook(phase, GOOD)
+
+    def playbook(self, phase: str, text: str) -> None:
+        (self.home / f"{phase}.yml").write_text(
+            text.format(phase=phase, changed="true" if phase == "base" else "false")
+        )
+
+    def deploy(self, *arguments: str, command: str = "deploy") -> int:
+        return main.main([command, str(self.site), *arguments])
+
+    def result(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads((self.home / "runs" / "latest" / "result.json").read_text())
+        jsonschema.validate(document, schema())
+        return document
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    monkeypatch.setattr(options, "CONFIG_FILES", ())
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    server = SshServer(tmp_path)
+    cluster = Cluster(tmp_path, server)
+
+    def run_verify(*_: Any, report: Callable[[str], None], **__: Any) -> VerifyResult:
+        cluster.calls.append("verify")
+        report("  ok    munge (head)")
+        return cluster.verify
+
+    def run_smoke(_site: Any, on_line: Callable[[str], None]) -> SmokeResult:
+        cluster.calls.append("smoke")
+        on_line("epoch 1 loss 1.0")
+        return cluster.smoke
+
+    monkeypatch.setattr(converge, "playbook", lambda phase: tmp_path / f"{phase}.yml")
+    monkeypatch.setattr(verify, "run", run_verify)
+    monkeypatch.setattr(smoke, "run", run_smoke)
+    monkeypatch.setattr(survey, "versions_and_partitions", lambda _: ({"Slurm": "22.05.8"}, ["main: 1 node"]))
+    monkeypatch.setattr("hpcprov.steps._fetch_wheels", lambda *_: None)
+    yield cluster
+    server.close()
+
+
+@pytest.fixture
+def errors(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
+    """What was said to the person. The consoles are made anew, on the streams of this test."""
+    from hpcprov import console
+
+    console.err.cache_clear()
+    console.out.cache_clear()
+    yield lambda: capfd.readouterr().err
+    console.err.cache_clear()
+    console.out.cache_clear()
+
+
+def test_whole_deploy_proves_the_cluster(cluster: Cluster, errors: Callable[[], str]) -> None:
+    assert cluster.deploy() == 0
+    result = cluster.result()
+    assert (result["verdict"], result["exit_code"], result["proven"]) == ("passed", 0, True)
+    assert [phase["name"] for phase in result["phases"]] == [
+        "validate", "reach", "base", "storage", "accounting", "scheduler", "mpi", "frameworks", "verify", "smoke",
+    ]  # fmt: skip
+    assert {phase["status"] for phase in result["phases"]} == {"done"}
+    assert result["hosts"]["head"]["ok"] == 7 and result["hosts"]["head"]["changed"] == 1
+    assert result["smoke"]["accuracy"] == 0.97
+    assert cluster.calls == ["verify", "smoke"]
+
+    said = errors()
+    assert "tiny works: job 7 trained across 1 nodes." in said
+    assert "test accuracy 0.970" in said and "Slurm  22.05.8" in said and "main: 1 node" in said
+    assert f"Results: {cluster.home}/runs/20" in said
+    lines = [line for line in said.splitlines() if line.startswith("base ") and " s  " in line]
+    assert len(lines) == 1 and lines[0].endswith("changed: head 1")
+    log = (cluster.home / "runs/latest/run.log").read_text()
+    assert "PLAY RECAP" in log and "epoch 1 loss 1.0" in log and "ok    munge (head)" in log
+
+
+def test_json_is_all_that_stands_on_stdout(cluster: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cluster.deploy("--json", "--to", "reach") == 0
+    assert json.loads(capfd.readouterr().out)["phases"][-1]["name"] == "reach"
+
+
+def test_without_smoke_nothing_is_proven(cluster: Cluster, errors: Callable[[], str]) -> None:
+    assert cluster.deploy("--no-smoke", "--from", "mpi") == 0
+    result = cluster.result()
+    assert (result["verdict"], result["proven"], result["smoke"]) == ("passed", False, None)
+    assert "is converged, not proven" in errors()
+    assert cluster.calls == ["verify"]
+
+
+def test_check_changes_and_proves_nothing(cluster: Cluster, errors: Callable[[], str]) -> None:
+    assert cluster.deploy("--check") == 0
+    assert cluster.calls == []
+    assert cluster.result()["check"] is True
+    assert "tiny: nothing would change." in errors()  # commands are skipped in check mode
+
+
+def test_failed_role(cluster: Cluster, errors: Callable[[], str]) -> None:
+    cluster.playbook("scheduler", BAD)
+    assert cluster.deploy() == 5
+    result = cluster.result()
+    assert (result["verdict"], result["exit_code"]) == ("failed", 5)
+    assert result["phases"][-1] | {"seconds": 0} == {"name": "scheduler", "seconds": 0, "status": "failed"}
+    (failure,) = result["failures"]
+    assert (failure["phase"], failure["host"], failure["task"], failure["reason"]) == (
+        "scheduler", "head", "Do", "the disk is full",
+    )  # fmt: skip
+    said = errors()
+    assert "Error: head: the disk is full" in said
+    assert f"hpcprov deploy {cluster.site} --from scheduler" in said
+    assert "run.log" in said
+    assert cluster.calls == []
+
+
+def test_failed_check_stops_before_the_job(cluster: Cluster, errors: Callable[[], str]) -> None:
+    cluster.verify = VerifyResult(passed=2, failed=1, failures=[Failure("head", "munge", "clocks differ by 400 s")])
+    assert cluster.deploy("--from", "frameworks") == 6
+    result = cluster.result()
+    assert result["verify"]["failures"] == [{"host": "head", "check": "munge", "reason": "clocks differ by 400 s"}]
+    assert "Error: head: munge: clocks differ by 400 s" in errors()
+    assert cluster.calls == ["verify"]
+
+
+def test_failed_job(cluster: Cluster, errors: Callable[[], str]) -> None:
+    cluster.smoke = SmokeResult(passed=False, reason="test accuracy 0.510 is below 0.95", accuracy=0.51)
+    assert cluster.deploy(command="smoke") == 6
+    result = cluster.result()
+    assert (result["proven"], result["smoke"]["accuracy"]) == (False, 0.51)
+    assert "the training job did not pass: test accuracy 0.510 is below 0.95" in errors()
+    assert cluster.calls == ["smoke"]
+
+
+def test_unreachable_host(cluster: Cluster, errors: Callable[[], str]) -> None:
+    text = cluster.site.read_text()
+    cluster.site.write_text(
+        "\n".join("    ansible_port: 1" if "ansible_port" in line else line for line in text.splitlines())
+    )
+    assert cluster.deploy() == 4
+    assert cluster.result()["failures"][0]["phase"] == "reach"
+    assert "1 of 1 hosts cannot be converged" in errors()
+
+
+def test_invalid_site(cluster: Cluster, errors: Callable[[], str]) -> None:
+    cluster.site.write_text("compute:\n  host: {a: }\n")
+    assert cluster.deploy() == 3
+    result = cluster.result()
+    assert (result["exit_code"], result["cluster"], result["phases"]) == (3, None, [])
+
+
+def test_missing_site_leaves_nothing(tmp_path: Path, errors: Callable[[], str]) -> None:
+    assert main.main(["deploy", str(tmp_path / "no.yaml")]) == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupt_tells_what_is_done_and_how_to_go_on(
+    cluster: Cluster, errors: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verify, "run", interrupted)
+    assert cluster.deploy("--from", "frameworks") == 130
+    result = cluster.result()
+    assert (result["verdict"], result["exit_code"]) == ("failed", 130)
+    assert result["phases"][-1]["status"] == "interrupted"
+    said = errors()
+    assert "Stopped. Done: validate, reach, frameworks." in said
+    assert f"hpcprov deploy {cluster.site} --from verify" in said
+
+
+def test_second_deploy_leaves_the_results_of_the_first_alone(cluster: Cluster, errors: Callable[[], str]) -> None:
+    from hpcprov.lock import site_lock
+
+    with site_lock(cluster.site.parent / ".hpcprov" / "tiny"):
+        assert cluster.deploy() == 2
+    assert "another run works on this site" in errors()
+    assert not (cluster.home / "runs").exists()
+
+
+def test_usage(cluster: Cluster, errors: Callable[[], str]) -> None:
+    assert cluster.deploy("--from", "bass") == 2
+    assert "there is no phase 'bass'" in errors()
+    assert cluster.deploy("--limit", "node99") == 2
+    assert "no host of the site matches" in errors()
+    assert cluster.deploy("--nonsense") == 2
