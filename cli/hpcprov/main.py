@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from hpcprov import __version__
-from hpcprov.commands import deploy, lab, smoke, verify
+from hpcprov.commands import deploy, lab, smoke, validate, verify
 from hpcprov.console import say
 from hpcprov.errors import HpcprovError, SiteError
 
@@ -32,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("validate")(validate.validate)
 app.command("deploy")(deploy.deploy)
 app.command("verify")(verify.verify)
 app.command("smoke")(smoke.smoke)
