@@ -1,0 +1,178 @@
+"""The main job, from bare containers to a trained network, and what must hold when it is run again."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+from conftest import HOSTS, ROOT, Deployment, Lab, make_site, said
+
+pytestmark = pytest.mark.xdist_group("e2e")
+
+PLAYBOOKS = sorted(path.name for path in (ROOT / "playbooks").glob("*.yml") if path.name != "site.yml")
+
+
+def test_first_deploy_trains_across_both_nodes(deployed: Deployment) -> None:
+    smoke = deployed.result["smoke"]
+    assert deployed.result["verdict"] == "passed"
+    assert deployed.result["exit_code"] == 0
+    assert smoke["accuracy"] >= 0.95
+    assert smoke["loss"][-1] < smoke["loss"][0]
+    assert smoke["ranks"] == 2
+    assert sorted(smoke["nodes"]) == ["node01", "node02"]
+    assert smoke["samples_per_second"] > 0
+
+
+def test_first_deploy_verified_every_check(deployed: Deployment) -> None:
+    verify = deployed.result["verify"]
+    assert verify["failed"] == 0, verify
+    assert verify["passed"] >= 30
+
+
+def test_result_names_every_host_and_phase(deployed: Deployment) -> None:
+    assert set(deployed.result["hosts"]) == set(HOSTS)
+    for host, counts in deployed.result["hosts"].items():
+        assert counts["failed"] == counts["unreachable"] == 0, host
+    phases = {phase["name"]: phase for phase in deployed.result["phases"]}
+    for name in ("base", "storage", "accounting", "scheduler", "mpi", "frameworks", "verify", "smoke"):
+        assert phases[name]["status"] == "ok", phases
+        assert phases[name]["seconds"] > 0
+
+
+def test_closing_table_says_what_was_built(deployed: Deployment) -> None:
+    text = deployed.done.stdout + deployed.done.stderr
+    for word in ("node01", "node02", "main", "22.05", "accuracy", "samples", "volume", "runs/"):
+        assert word in text, f"{word} is missing in\n{text}"
+
+
+def test_lab_stays_below_six_gib(deployed: Deployment) -> None:
+    assert 200 < deployed.peak_mib < 6 * 1024
+
+
+def test_second_deploy_changes_nothing_and_a_job_survives(lab: Lab, deployed: Deployment) -> None:
+    submitted = lab.node("head", "sudo -u hpcsmoke sh -c 'cd /tmp && sbatch --parsable -N2 --wrap \"srun sleep 600\"'")
+    job = submitted.splitlines()[-1]
+    before = wait_for_job(lab, job, "RUNNING")
+    start = time.monotonic()
+    done = lab.hpcprov("deploy", str(lab.site), "--no-smoke", "--no-verify")
+    seconds = time.monotonic() - start
+    assert done.returncode == 0, said(done)
+    for host, counts in lab.result()["hosts"].items():
+        assert counts["changed"] == 0, f"{host}\n{said(done)}"
+        assert counts["restarted"] == [], host
+    after = job_state(lab, job)
+    lab.node("head", f"scancel {job}")
+    assert after == before, "the job did not live through the deploy"
+    print(f"no-change deploy without verify and smoke: {seconds:.0f} s")
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_each_playbook_runs_alone_and_changes_nothing(lab: Lab, deployed: Deployment, playbook: str) -> None:
+    done = lab.playbook(playbook)
+    assert done.returncode == 0, said(done)
+    assert "failed=0" in done.stdout or "PLAY RECAP" in done.stdout
+    changed = re.findall(r"changed=(\d+)", done.stdout)
+    assert set(changed) <= {"0"}, said(done)
+
+
+def test_no_secret_is_shown_even_at_full_verbosity(lab: Lab, deployed: Deployment) -> None:
+    password = (lab.state / "secrets" / "database_password").read_text().strip()
+    key = (lab.state / "secrets" / "munge.key").read_bytes()
+    # A changed key and password file make the roles write both again, which is when a diff could show them.
+    lab.node("head", "rm /etc/munge/munge.key; echo changed >> /etc/slurm/slurmdbd.conf")
+    done = lab.hpcprov("deploy", str(lab.site), "--no-smoke", "--no-verify", "--diff", "-vvv")
+    assert done.returncode == 0, said(done)
+    for path in (lab.home / "runs").resolve().rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            assert password.encode() not in data, path
+            assert key[:32] not in data, path
+    assert password not in done.stdout + done.stderr
+    for name in ("database_password", "munge.key"):
+        assert (lab.state / "secrets" / name).stat().st_mode & 0o777 == 0o600
+
+
+def test_check_mode_predicts_and_touches_nothing(lab: Lab, deployed: Deployment) -> None:
+    lab.node("node01", "echo '# edited' >> /etc/security/limits.d/90-hpcprov.conf")
+    before = lab.node("node01", "sha256sum /etc/security/limits.d/90-hpcprov.conf")
+    done = lab.hpcprov("deploy", str(lab.site), "--check", "--diff", "--to", "base")
+    assert done.returncode == 0, said(done)
+    assert lab.result()["hosts"]["node01"]["changed"] == 1
+    assert lab.result()["hosts"]["node02"]["changed"] == 0
+    assert lab.node("node01", "sha256sum /etc/security/limits.d/90-hpcprov.conf") == before
+    repaired = lab.hpcprov("deploy", str(lab.site), "--to", "base", "--limit", "node01")
+    assert repaired.returncode == 0, said(repaired)
+    assert "edited" not in lab.node("node01", "cat /etc/security/limits.d/90-hpcprov.conf")
+
+
+def test_limit_does_not_change_what_derives_from_the_whole_site(lab: Lab, deployed: Deployment) -> None:
+    before = lab.node("head", "sha256sum /etc/slurm/slurm.conf /etc/hosts")
+    done = lab.hpcprov("deploy", str(lab.site), "--no-smoke", "--no-verify", "--limit", "head,node01")
+    assert done.returncode == 0, said(done)
+    assert lab.node("head", "sha256sum /etc/slurm/slurm.conf /etc/hosts") == before
+
+
+def test_a_stopped_daemon_is_named_with_its_host(lab: Lab, deployed: Deployment) -> None:
+    lab.node("node02", "systemctl stop slurmd")
+    done = lab.hpcprov("verify", str(lab.site))
+    assert done.returncode == 6, said(done)
+    assert "node02" in done.stdout + done.stderr
+    assert "slurmd" in done.stdout + done.stderr
+    repaired = lab.hpcprov("deploy", str(lab.site), "--from", "scheduler", "--no-smoke")
+    assert repaired.returncode == 0, said(repaired)
+    assert lab.result()["hosts"]["node02"]["changed"] == 1
+
+
+def test_unreachable_host_is_named_before_anything_changes(lab: Lab, deployed: Deployment, tmp_path: Path) -> None:
+    # The same site as a plain one (not a lab), with a node that does not exist.
+    text = lab.site.read_text().replace("\n    lab:\n      release: bookworm\n", "\n")
+    text = text.replace("{{ inventory_dir }}", str(lab.home))
+    assert "lab:" not in text.split("vars:")[1].split("controller:")[0]
+    site = tmp_path / "site.yaml"
+    site.write_text(text + "    node03: {ansible_host: 10.89.92.99, slurm_node: {CPUs: 2, RealMemory: 1000}}\n")
+    done = lab.hpcprov("deploy", str(site))
+    assert done.returncode == 4, said(done)
+    assert "node03" in done.stderr
+    assert json.loads((tmp_path / "runs" / "latest" / "result.json").read_text())["exit_code"] == 4
+
+
+def test_invalid_site_is_refused_with_its_line(lab: Lab, tmp_path: Path) -> None:
+    site = tmp_path / "site.yaml"
+    site.write_text(lab.site.read_text().replace("    node02:\n", "    node02:\n    node02:\n"))
+    done = lab.hpcprov("deploy", str(site))
+    assert done.returncode == 3, said(done)
+    assert re.search(r"site\.yaml:\d+", done.stderr)
+
+
+def test_two_labs_live_side_by_side(lab: Lab, deployed: Deployment, tmp_path: Path) -> None:
+    other = make_site(tmp_path, "e2e-other", "10.89.93")
+    try:
+        up = lab.hpcprov("lab", "up", str(other))
+        assert up.returncode == 0, said(up)
+        states = json.loads(lab.hpcprov("lab", "status", str(other), "--json").stdout)
+        assert len(states) == len(HOSTS)
+        assert "idle" in lab.node("head", "sinfo -h")
+    finally:
+        down = lab.hpcprov("lab", "down", str(other))
+    assert down.returncode == 0, said(down)
+    assert "idle" in lab.node("head", "sinfo -h"), "removing one lab hurt the other"
+
+
+def job_state(lab: Lab, job: str) -> str:
+    """State, start time and restarts of a job."""
+    shown = lab.node("head", f"scontrol show job {job}")
+    return " ".join(re.findall(r"(?:JobState|StartTime|Restarts)=\S+", shown))
+
+
+def wait_for_job(lab: Lab, job: str, state: str) -> str:
+    """Poll until the job has the state."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        shown = job_state(lab, job)
+        if f"JobState={state}" in shown:
+            return shown
+        time.sleep(0.5)
+    raise AssertionError(f"job {job} did not become {state}: {job_state(lab, job)}")
