@@ -95,9 +95,10 @@ def image(
     import json
 
     from hpcprov.console import out, say, write_json
-    from hpcprov.lab.harness import node_image
+    from hpcprov.lab.host import look
+    from hpcprov.lab.prepare import node_image
 
-    podman, name = node_image(release, say)
+    podman, name = node_image(look(), {"release": release}, say, running=lambda _: True)
     if as_json:
         write_json(json.dumps({"image": name, "containers_conf": str(podman.conf)}))
     else:

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import fcntl
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-from hpcprov.errors import LabError, UsageError
-from hpcprov.lab import cache, engine, host, image, keys, network, nodes, storage
+from hpcprov.errors import LabError
+from hpcprov.lab import cache, engine, host, image, keys, network, nodes, prepare, storage
 from hpcprov.lab.nodes import CLUSTER_LABEL, Node, NodeStatus, State
+from hpcprov.lab.plan import check, key_store, network_name, network_plan, plan_nodes, settings
 from hpcprov.lab.podman import Podman, write_atomically
-from hpcprov.lab.preflight import Problem, can_ask_podman, preflight, require
-from hpcprov.site import Host, Site
+from hpcprov.site import Site
 
 Report = Callable[[str], None]
 
-DEFAULT_RELEASE = "bookworm"
 MAX_PARALLEL_STARTS = 8
-HOST_MOUNT = "/etc/hpcprov-lab/host"
-SITE_MOUNT = "/etc/hpcprov-lab/site"
-
-
-def is_lab(site: Site) -> bool:
-    """Does the site file say that its hosts are containers of this machine?"""
-    return "lab" in site.vars
 
 
 def up(site: Site, report: Report) -> None:
@@ -34,19 +27,19 @@ def up(site: Site, report: Report) -> None:
 
     Idempotent: healthy nodes are left alone, stopped ones started, half-made or outdated ones replaced.
     """
-    _check(site)
+    check(site)
     facts = host.look()
     with _lock(site):
-        podman, node_image = _image(site, facts, report)
+        podman, node_image = prepare.node_image(facts, settings(site), report, running=partial(_runs, site))
         store = keys.ensure(site)
-        plan = _plan(site)
-        wanted = plan_nodes(site, facts, node_image, plan, store)
+        plan = network_plan(site)
+        wanted = plan_nodes(site, facts, node_image)
         marks = {CLUSTER_LABEL: site.cluster_name}
         present = nodes.inspect(podman, site.cluster_name)
-        _remove_strangers(podman, wanted, present, report)
+        cache_node = cache.container_of(site.cluster_name, node_image, plan.name, str(plan.cache))
+        _remove_strangers(podman, [*wanted, cache_node], present, report)
         network.ensure(podman, facts, plan, marks)
         _ensure_storage(podman, site, facts, marks, report)
-        cache_node = cache.container_of(site.cluster_name, node_image, plan.name, str(plan.cache))
         _write_node_settings(site, store, _start_cache(podman, cache_node, present, report))
         _start_nodes(podman, wanted, present, report)
 
@@ -56,8 +49,36 @@ def down(site: Site, purge: bool = False) -> list[str]:
 
     The image and the package cache stay. `purge` removes the lab's SSH keys too.
     """
-    _check(site)
+    check(site)
     podman = engine.connect()
+    with _lock(site):
+        return _remove(podman, site, purge=purge)
+
+
+def status(site: Site) -> list[NodeStatus]:
+    """Look at every node of the lab."""
+    check(site)
+    facts = host.look()
+    podman = engine.connect(facts)
+    wanted = plan_nodes(site, facts)
+    present = nodes.inspect(podman, site.cluster_name)
+    with ThreadPoolExecutor(MAX_PARALLEL_STARTS) as pool:
+        return list(pool.map(lambda node: nodes.status(podman, node, present), wanted))
+
+
+def shared_storage(site: Site) -> str:
+    """How the lab provides shared paths on this machine, in words for a report."""
+    return (
+        "kernel NFS" if storage.uses_kernel_nfs(site, host.look()) else "shared volume (this kernel has no NFS server)"
+    )
+
+
+def _runs(site: Site, podman: Podman) -> bool:
+    present = nodes.inspect(podman, site.cluster_name)
+    return any(container.get("State") == "running" for container in present.values())
+
+
+def _remove(podman: Podman, site: Site, *, purge: bool) -> list[str]:
     removed = []
     mark = f"label={CLUSTER_LABEL}={site.cluster_name}"
     containers = sorted(nodes.inspect(podman, site.cluster_name))
@@ -70,134 +91,16 @@ def down(site: Site, purge: bool = False) -> list[str]:
     if podman.exists("network", network_name(site)):
         podman.run("network", "rm", network_name(site))
         removed.append(f"network {network_name(site)}")
-    if purge and (site.state_dir / "ssh").is_dir():
-        shutil.rmtree(site.state_dir / "ssh")
-        removed.append(f"keys {site.state_dir / 'ssh'}")
+    folder = key_store(site).folder
+    if purge and folder.is_dir():
+        shutil.rmtree(folder)
+        removed.append(f"keys {folder}")
     return removed
-
-
-def status(site: Site) -> list[NodeStatus]:
-    """Look at every node of the lab."""
-    _check(site)
-    facts = host.look()
-    podman = engine.connect(facts)
-    settings = _settings(site)
-    node_image = settings.get("image") or image.recipe(_release(site), settings).tag
-    wanted = plan_nodes(site, facts, node_image, _plan(site), keys.KeyStore(site.state_dir / "ssh"))
-    present = nodes.inspect(podman, site.cluster_name)
-    with ThreadPoolExecutor(MAX_PARALLEL_STARTS) as pool:
-        return list(pool.map(lambda node: nodes.status(podman, node, present), wanted))
-
-
-def ssh_command(site: Site, node: str, command: Sequence[str] = ()) -> list[str]:
-    """The ssh command line that reaches a node with the lab's own keys."""
-    _check(site)
-    found = [member for member in site.cluster_hosts if node in (member.name, member.node_name)]
-    if not found:
-        raise UsageError(f"there is no node {node}", hint=f"nodes: {', '.join(m.name for m in site.cluster_hosts)}")
-    store = keys.KeyStore(site.state_dir / "ssh")
-    return [
-        "ssh", "-i", str(store.client_key), "-o", f"UserKnownHostsFile={store.known_hosts}",
-        "-o", "StrictHostKeyChecking=yes", "-o", "IdentitiesOnly=yes", f"root@{found[0].address}", *command,
-    ]  # fmt: skip
-
-
-def shared_storage(site: Site) -> str:
-    """How the lab provides shared paths on this machine, in words for a report."""
-    return (
-        "kernel NFS" if storage.uses_kernel_nfs(site, host.look()) else "shared volume (this kernel has no NFS server)"
-    )
-
-
-def network_name(site: Site) -> str:
-    """The lab's podman network."""
-    return f"hpcprov-{site.cluster_name}"
-
-
-def plan_nodes(
-    site: Site, facts: host.HostFacts, node_image: str, plan: network.Plan, store: keys.KeyStore
-) -> list[Node]:
-    """How each host's container must be."""
-    kernel_nfs = storage.uses_kernel_nfs(site, facts)
-    return [_node(site, member, node_image, plan, store, kernel_nfs=kernel_nfs) for member in site.cluster_hosts]
-
-
-def _node(
-    site: Site, member: Host, node_image: str, plan: network.Plan, store: keys.KeyStore, *, kernel_nfs: bool
-) -> Node:
-    volumes = [(m.volume, m.path, "rw") for m in storage.mounts_of(site, member, kernel_nfs=kernel_nfs)]
-    mounts = (
-        nodes.directory_mount(store.host_folder(member), HOST_MOUNT),
-        nodes.directory_mount(store.folder.parent / "lab", SITE_MOUNT),
-        *volumes,
-    )
-    return Node(
-        name=member.name, node_name=member.node_name, cluster=site.cluster_name,
-        kind=str(_settings(site).get("image") or _release(site)), image=node_image, network=plan.name,
-        address=member.address, mounts=mounts,
-    )  # fmt: skip
-
-
-def _check(site: Site) -> None:
-    if not is_lab(site):
-        raise LabError(
-            f"{site.path} describes real hosts, not a lab",
-            hint="a site becomes a lab by the variable `lab:` in its file",
-        )
-    for member in site.cluster_hosts:
-        if member.user not in (None, "root"):
-            raise LabError(f"a lab node is reached as root, not as {member.user}", host=member.name)
-        if member.node_name == cache.NAME:
-            raise LabError("the name `cache` is taken by the lab's package cache", host=member.name)
-
-
-def _settings(site: Site) -> Mapping[str, Any]:
-    value = site.vars.get("lab") or {}
-    if not isinstance(value, Mapping):
-        raise LabError("`lab` must be a mapping such as {release: bookworm}")
-    return value
-
-
-def _release(site: Site) -> str:
-    return str(_settings(site).get("release", DEFAULT_RELEASE))
-
-
-def _plan(site: Site) -> network.Plan:
-    addresses = {member.name: member.address for member in site.cluster_hosts}
-    return network.plan(network_name(site), site.cluster_network, addresses)
-
-
-def _image(site: Site, facts: host.HostFacts, report: Report) -> tuple[Podman, str]:
-    """The node image of the site, built when it is missing, after a look at everything the lab needs."""
-    settings = _settings(site)
-    wanted, problems = _recipe(settings)
-    name = str(settings.get("image") or (wanted.tag if wanted else ""))
-    build, room = True, True
-    if can_ask_podman(facts):
-        podman = engine.connect(facts)
-        build = not (name and podman.exists("image", name))
-        room = not any(c.get("State") == "running" for c in nodes.inspect(podman, site.cluster_name).values())
-    require([*preflight(facts, build=build and wanted is not None, room=room), *problems])
-    podman = engine.connect(facts)
-    if wanted is not None:
-        image.ensure(podman, facts, wanted, report)
-    elif build:
-        raise LabError(f"there is no image {name}", hint="remove lab.image from the site file to have one built")
-    return engine.choose_runtime(facts, name), name
-
-
-def _recipe(settings: Mapping[str, Any]) -> tuple[image.Recipe | None, list[Problem]]:
-    if settings.get("image"):
-        return None, []
-    try:
-        return image.recipe(str(settings.get("release", DEFAULT_RELEASE)), settings), []
-    except LabError as error:
-        return None, [Problem(f"{error.message} ({error.why})" if error.why else error.message, hint=error.hint or "")]
 
 
 def _remove_strangers(podman: Podman, wanted: list[Node], present: Mapping[str, Any], report: Report) -> None:
     """Containers of hosts that have left the site file; one may hold an address that is given anew."""
-    known = {node.container for node in wanted} | {f"hpcprov-{wanted[0].cluster}-{cache.NAME}"} if wanted else set()
+    known = {node.container for node in wanted}
     for name in sorted(set(present) - known):
         report(f"Removing {name}: its host is no longer in the site file")
         podman.run("rm", "--force", "--time=0", "--volumes", name)

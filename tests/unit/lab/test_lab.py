@@ -9,10 +9,8 @@ from types import MappingProxyType
 import pytest
 from hpcprov import lab
 from hpcprov.errors import LabError, UsageError
-from hpcprov.lab import keys
 from hpcprov.lab.host import HostFacts
-from hpcprov.lab.lab import network_name, plan_nodes
-from hpcprov.lab.network import plan
+from hpcprov.lab.plan import key_store, plan_nodes
 from hpcprov.paths import project_root
 from hpcprov.site import Site, load_site
 
@@ -23,10 +21,7 @@ def built_in() -> Site:
 
 
 def test_the_built_in_lab(built_in: Site, facts: Callable[..., HostFacts]) -> None:
-    addresses = {host.name: host.address for host in built_in.cluster_hosts}
-    made = plan(network_name(built_in), built_in.cluster_network, addresses)
-    store = keys.KeyStore(built_in.state_dir / "ssh")
-    nodes = plan_nodes(built_in, facts(), "image", made, store)
+    nodes = plan_nodes(built_in, facts(), "image")
     assert [node.container for node in nodes] == [
         f"hpcprov-lab-{name}" for name in ("head", "store", "node01", "node02")
     ]
@@ -35,7 +30,7 @@ def test_the_built_in_lab(built_in: Site, facts: Callable[..., HostFacts]) -> No
 
 
 def test_the_built_in_lab_uses_the_keys_that_it_makes(built_in: Site) -> None:
-    store = keys.KeyStore(built_in.state_dir / "ssh")
+    store = key_store(built_in)
     for host in built_in.cluster_hosts:
         assert host.ssh_key == str(store.client_key)
         assert f"UserKnownHostsFile={store.known_hosts}" in host.ssh_args

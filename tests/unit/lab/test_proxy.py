@@ -88,13 +88,19 @@ class Setup:
         with ThreadPoolExecutor(CLIENTS) as pool:
             return list(pool.map(lambda _: self.get(path), range(CLIENTS)))
 
+    def downloads(self) -> dict[str, proxy.Download]:
+        return self.cache.RequestHandlerClass.cache.running  # type: ignore[attr-defined]
+
     def stop(self) -> None:
         for server in (self.archive, self.cache):
             server.shutdown()
             server.server_close()
 
 
-def make_everything_old(monkeypatch: pytest.MonkeyPatch) -> None:
+def make_everything_old(net: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if days had passed. A client may have all bytes just before the download is over; that one must be gone."""
+    while net.downloads():
+        time.sleep(0.01)
     monkeypatch.setattr(proxy, "age", lambda _: 10 * proxy.PACKAGE_FRESH_SECONDS)
 
 
@@ -119,10 +125,10 @@ def test_four_clients_one_download(net: Setup) -> None:
 def test_an_index_is_revalidated_and_a_new_one_fetched(net: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
     Archive.files["/dists/x/InRelease"] = (b"old", 1_700_000_000)
     assert net.get("/dists/x/InRelease") == (200, b"old")
-    make_everything_old(monkeypatch)
+    make_everything_old(net, monkeypatch)
     assert net.get("/dists/x/InRelease") == (200, b"old")
     Archive.files["/dists/x/InRelease"] = (b"new", 1_700_000_100)
-    make_everything_old(monkeypatch)
+    make_everything_old(net, monkeypatch)
     assert net.get("/dists/x/InRelease") == (200, b"new")
     assert Archive.requests == {("/dists/x/InRelease", 200): 2, ("/dists/x/InRelease", 304): 1}
 
@@ -132,7 +138,7 @@ def test_a_package_is_revalidated_after_a_day_and_a_hash_never(net: Setup, monke
     assert proxy.freshness("http://m/dists/x/by-hash/SHA256/ab") == float("inf")
     Archive.files["/pool/a.deb"] = (b"deb", 1_700_000_000)
     net.get("/pool/a.deb")
-    make_everything_old(monkeypatch)
+    make_everything_old(net, monkeypatch)
     assert net.get("/pool/a.deb") == (200, b"deb")
     assert Archive.requests["/pool/a.deb", 304] == 1
 
@@ -179,7 +185,7 @@ def test_without_the_archive_the_cached_file_is_served(net: Setup, monkeypatch: 
     net.get("/dists/x/InRelease")
     net.archive.shutdown()
     net.archive.server_close()
-    make_everything_old(monkeypatch)
+    make_everything_old(net, monkeypatch)
     assert net.get("/dists/x/InRelease") == (200, b"kept")
     assert net.get("/dists/x/other")[0] == 502
 
