@@ -113,6 +113,8 @@ class Converge:
             for notice in _names(source.get("hpcprov_notice")):
                 if notice not in self.result.notices:
                     self.result.notices.append(notice)
+            if isinstance(versions := source.get("hpcprov_versions"), dict):
+                self.result.versions.update({str(name): str(version) for name, version in versions.items()})
             if backend := source.get("nfs_backend"):
                 self.result.nfs_backend = str(backend)
 

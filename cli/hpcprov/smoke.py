@@ -14,10 +14,11 @@ from hpcprov.results import SmokeResult
 from hpcprov.site import Host, Site
 
 # As in roles/smoke/defaults and roles/base/defaults.
-DEFAULT_DIR = "/shared/smoke"
+DEFAULT_ROOT = "/shared/smoke"
 DEFAULT_USER = "hpcsmoke"
-# run_smoke.py has limits of its own and cancels its job; this one is for a host that stops answering.
-LIMIT_SECONDS = 1800.0
+LIMITS = {"smoke_limit": 600, "smoke_pending_limit": 180, "smoke_silence_limit": 150}
+# run_smoke.py keeps its limits and cancels its job; this much later the host itself does not answer any more.
+GRACE_SECONDS = 120.0
 
 
 def submit_host(site: Site) -> Host:
@@ -34,20 +35,26 @@ def run(site: Site, on_line: Callable[[str], None]) -> SmokeResult:
     A job that did not pass is a result, not an error. Raises SmokeError when there is no result at all.
     """
     host = submit_host(site)
-    directory = str(site.vars.get("smoke_dir") or DEFAULT_DIR)
+    root = str(site.vars.get("smoke_root") or DEFAULT_ROOT)
     user = str((site.vars.get("cluster_smoke_user") or {}).get("name") or DEFAULT_USER)
-    script = f"{directory.rstrip('/')}/run_smoke.py"
+    script = f"{root.rstrip('/')}/run_smoke.py"
+    limits = {name: int(site.vars.get(name) or default) for name, default in LIMITS.items()}
+    command = shlex.join(["/usr/bin/python3", script, *(f"--{_flag(name)}={value}" for name, value in limits.items())])
     ear = _Ear(on_line)
     with Connection(host) as connection:
-        code = stream(connection, f"python3 {shlex.quote(script)}", ear, user=user, timeout=LIMIT_SECONDS)
+        code = stream(connection, command, ear, user=user, timeout=limits["smoke_limit"] + GRACE_SECONDS)
     if ear.result is None:
         said = ear.last.strip()
         raise SmokeError(
             f"{script} ended with {code} and gave no result" + (f": {said}" if said else ""),
             host=host.name,
-            hint="the playbook smoke.yml puts it there: hpcprov deploy SITE --from frameworks",
+            hint="the Ansible part of phase smoke puts it there: hpcprov deploy SITE --from frameworks",
         )
     return summary(ear.result, passed=code == 0)
+
+
+def _flag(variable: str) -> str:
+    return variable.removeprefix("smoke_").replace("_", "-")
 
 
 class _Ear:

@@ -80,6 +80,8 @@ class Steps:
             check=self.options.check,
             diff=self.options.diff,
             verbosity=max(0, self.options.verbosity - 1),
+            # The job comes after verify, and its output is streamed.
+            extra_vars={"smoke_run_job": False},
         )
         self.clock.begin(playbooks[0], "Ansible starts")
         converge.Converge(self.result, self.progress, self.clock).run(request)
@@ -133,18 +135,20 @@ class Steps:
     def _fetch_wheels_meanwhile(self) -> None:
         """Downloads take longest and need no host. Role frameworks waits for the same set, and tells errors."""
         nodes = [self.reached[host.name] for host in self.site.group("compute") if host.name in self.reached]
-        if not nodes or not nodes[0].glibc:
-            return
-        threading.Thread(target=_fetch_wheels, args=(self.site, nodes[0]), daemon=True).start()
+        if nodes and nodes[0].glibc:
+            threading.Thread(target=_fetch_wheels, args=(self.site, nodes), daemon=True).start()
 
 
-def _fetch_wheels(site: Site, node: Reached) -> None:
+def _fetch_wheels(site: Site, nodes: list[Reached]) -> None:
     from contextlib import suppress
 
     from hpcprov.errors import HpcprovError
     from hpcprov.wheels import Target, requests_of, resolve
 
-    target = Target(node.python, node.machine, node.glibc, node.accelerator)
+    accelerator = str(site.vars.get("dl_accelerator") or "auto")
+    if accelerator == "auto":
+        accelerator = "cuda" if any(node.has_gpu for node in nodes) else "cpu"
+    target = Target(nodes[0].python, nodes[0].machine, nodes[0].glibc, accelerator)
     for request in requests_of(dict(site.vars), target):
         with suppress(HpcprovError, OSError):
             resolve(request)

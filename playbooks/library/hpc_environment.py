@@ -23,7 +23,6 @@ options:
     required: true
     description: What the site asks for; the environment is rebuilt when it differs from what was asked then.
   lock: {type: dict, description: The resolved set of module hpc_wheels.}
-  parcels: {type: list, elements: path, default: [], description: Archives of wheels to unpack and remove.}
   imports: {type: list, elements: str, default: [], description: Further modules that have to import.}
   installer: {type: str, default: uv, choices: [uv, pip], description: What installs the wheels.}
   compile:
@@ -51,6 +50,7 @@ target: {description: 'Version of Python, machine and C library of this host.', 
 present: {description: Wheels on the share., type: list, returned: always}
 path: {description: The environment., type: str, returned: when there is one}
 version: {description: Version of the framework., type: str, returned: when there is one}
+hpcprov_versions: {description: Name to version for the report of a deploy., type: dict, returned: when there is one}
 seconds: {description: Time of each step of a build., type: dict, returned: when it was built}
 """
 
@@ -59,7 +59,6 @@ import json
 import os
 import shutil
 import subprocess
-import tarfile
 import tempfile
 import time
 import zipfile
@@ -201,7 +200,7 @@ class Environment:
         """Everything up to the switch happens in a directory that nobody uses yet."""
         lock = self.p["lock"]
         path = os.path.join(self.folder, "{}-{}".format(lock["version"], lock["hash"][:8]))
-        self.timed("unpack", self.unpack)
+        self.timed("check", self.check)
         if not os.path.exists(os.path.join(path, STAMP)):
             shutil.rmtree(path, ignore_errors=True)
             try:
@@ -213,19 +212,9 @@ class Environment:
         self.switch(path)
         self.prune()
 
-    def unpack(self):
-        """Wheels arrive in one archive; each is checked against the lock before it counts."""
+    def check(self):
+        """Each wheel is checked against the lock before it counts."""
         wheels = self.p["wheels"]
-        for parcel in self.p["parcels"]:
-            if parcel.endswith(".tar") and os.path.exists(parcel):
-                with tarfile.open(parcel) as archive:
-                    for member in archive.getmembers():
-                        # Only plain files at the top: an archive must not choose where it writes.
-                        if member.isfile() and "/" not in member.name:
-                            member.uid = member.gid = 0
-                            member.mode = 0o644
-                            archive.extract(member, wheels)
-                os.unlink(parcel)
         for wheel in self.p["lock"]["wheels"]:
             path = os.path.join(wheels, wheel["filename"])
             if not os.path.exists(path):
@@ -345,6 +334,7 @@ class Environment:
         found = {"current": self.is_current(), "target": self.target, "present": self.present()}
         if stamp:
             found.update(path=os.path.realpath(self.current), version=stamp["version"], seconds=self.seconds)
+            found["hpcprov_versions"] = {self.p["name"]: stamp["version"]}
         return found
 
 
@@ -359,7 +349,6 @@ def main():
             "python": {"type": "path", "default": "/usr/bin/python3"},
             "wanted": {"type": "dict", "required": True},
             "lock": {"type": "dict"},
-            "parcels": {"type": "list", "elements": "path", "default": []},
             "imports": {"type": "list", "elements": "str", "default": []},
             "installer": {"type": "str", "default": "uv", "choices": ["uv", "pip"]},
             "compile": {"type": "str", "default": "auto", "choices": ["auto", "all", "imported"]},

@@ -27,7 +27,7 @@ if [ -n "$python" ]; then
 fi
 echo "machine=$(uname -m)"
 echo "libc=$(getconf GNU_LIBC_VERSION 2>/dev/null)"
-[ -e /dev/nvidiactl ] && echo gpu=nvidia
+if [ -e /dev/nvidiactl ]; then echo gpu=nvidia; fi
 [ -r /etc/os-release ] && . /etc/os-release
 echo "os=$PRETTY_NAME"
 echo "family=$ID $ID_LIKE"
@@ -43,7 +43,7 @@ class Reached:
     python: str
     machine: str = ""
     glibc: str = ""
-    accelerator: str = "cpu"
+    has_gpu: bool = False
 
 
 def reach(hosts: Iterable[Host]) -> dict[str, Reached]:
@@ -95,7 +95,7 @@ def judge(host: Host, facts: dict[str, str]) -> Reached | HostsError:
         python=python,
         machine=facts.get("machine", ""),
         glibc=facts.get("libc", "").removeprefix("glibc").strip(),
-        accelerator="cuda" if facts.get("gpu") == "nvidia" else "cpu",
+        has_gpu=facts.get("gpu") == "nvidia",
     )
 
 

@@ -144,7 +144,7 @@ def test_json_is_all_that_stands_on_stdout(cluster: Cluster, capfd: pytest.Captu
 
 
 def test_without_smoke_nothing_is_proven(cluster: Cluster, errors: Callable[[], str]) -> None:
-    assert cluster.deploy("--no-smoke", "--from", "mpi") == 0
+    assert cluster.deploy("--no-smoke", "--from", "frameworks") == 0
     result = cluster.result()
     assert (result["verdict"], result["proven"], result["smoke"]) == ("passed", False, None)
     assert "is converged, not proven" in errors()
@@ -152,7 +152,7 @@ def test_without_smoke_nothing_is_proven(cluster: Cluster, errors: Callable[[], 
 
 
 def test_check_changes_and_proves_nothing(cluster: Cluster, errors: Callable[[], str]) -> None:
-    assert cluster.deploy("--check") == 0
+    assert cluster.deploy("--check", "--from", "frameworks") == 0
     assert cluster.calls == []
     assert cluster.result()["check"] is True
     assert "tiny: nothing would change." in errors()  # commands are skipped in check mode
@@ -160,7 +160,7 @@ def test_check_changes_and_proves_nothing(cluster: Cluster, errors: Callable[[],
 
 def test_failed_role(cluster: Cluster, errors: Callable[[], str]) -> None:
     cluster.playbook("scheduler", BAD)
-    assert cluster.deploy() == 5
+    assert cluster.deploy("--from", "scheduler", "--to", "mpi") == 5
     result = cluster.result()
     assert (result["verdict"], result["exit_code"]) == ("failed", 5)
     assert result["phases"][-1] | {"seconds": 0} == {"name": "scheduler", "seconds": 0, "status": "failed"}
