@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Resolve the Python wheels of a framework on the control host, and pack what a host still lacks."""
+"""Resolve the Python wheels of a framework on the control host."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ description:
   - Runs on the control host (C(delegate_to) localhost), with its own pip configuration. Calls C(hpcprov.wheels), so
     a set that C(hpcprov deploy) has begun to resolve in the background is waited for, and one that is in the cache
     costs nothing and needs no network.
-  - What the host lacks is packed for the transfer. Small files go into one archive, since each transfer costs a
-    round trip; a very large file travels as it is.
 options:
   framework: {type: str, required: true, description: Which framework., choices: [pytorch, tensorflow, scikit-learn]}
   version: {type: str, default: "", description: 'Its version, with a local label if need be; empty is the newest.'}
@@ -43,12 +41,10 @@ lock:
   description: C(hash), C(version) of the framework and C(wheels) (name, version, filename, sha256, size).
   type: dict
   returned: always
-parcels: {description: 'Files to send, each with C(src) and C(name).', type: list, returned: always}
+missing: {description: Paths of the wheels that the host lacks., type: list, returned: always}
 resolved: {description: Whether pip had to resolve now., type: bool, returned: always}
 """
 
-import os
-import tarfile
 import traceback
 from dataclasses import asdict
 
@@ -56,29 +52,11 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 try:
     from hpcprov.errors import HpcprovError
-    from hpcprov.wheels import FRAMEWORKS, Lock, Request, Target, Wheel, resolve
+    from hpcprov.wheels import FRAMEWORKS, Request, Target, resolve
 
     IMPORT_ERROR = None
 except ImportError:
     IMPORT_ERROR = traceback.format_exc()
-
-SENT_ALONE = 512 * 1024 * 1024
-
-
-def pack(lock: Lock, wheels: list[Wheel]) -> list[dict[str, str]]:
-    """Parcels for the wheels that have to travel. The archive is not compressed: wheels are already."""
-    alone = [wheel for wheel in wheels if wheel.size >= SENT_ALONE]
-    together = [wheel for wheel in wheels if wheel.size < SENT_ALONE]
-    parcels = [{"src": str(lock.directory / wheel.filename), "name": wheel.filename} for wheel in alone]
-    if together:
-        path = lock.directory / "parcel.tar"
-        draft = path.with_suffix(f".{os.getpid()}")
-        with tarfile.open(draft, "w") as archive:
-            for wheel in together:
-                archive.add(lock.directory / wheel.filename, arcname=wheel.filename)
-        draft.replace(path)
-        parcels.append({"src": str(path), "name": f".{lock.key}.tar"})
-    return parcels
 
 
 def main() -> None:
@@ -120,11 +98,10 @@ def main() -> None:
         module.fail_json(msg=text, journal=error.journal)
     for warning in lock.warnings:
         module.warn(warning)
-    missing = [wheel for wheel in lock.wheels if wheel.filename not in params["present"]]
     module.exit_json(
         changed=False,
         resolved=lock.resolved_now,
-        parcels=pack(lock, missing),
+        missing=[str(lock.directory / w.filename) for w in lock.wheels if w.filename not in params["present"]],
         lock={
             "key": lock.key,
             "hash": lock.hash,
