@@ -13,6 +13,8 @@ from pathlib import Path
 
 TOOLS = ("podman", "crun", "runc", "mmdebstrap", "ssh", "ssh-keygen", "iptables", "nft", "ip", "modprobe", "apt-config")
 PODMAN_STORAGE = Path("/var/lib/containers/storage")
+INOTIFY_INSTANCES = Path("/proc/sys/fs/inotify/max_user_instances")
+INOTIFY_NEEDED = 1024
 CAP_SYS_RESOURCE = 24
 NO_LIMIT = resource.RLIM_INFINITY
 
@@ -111,6 +113,21 @@ def load_modules(facts: HostFacts, *names: str) -> None:
     wanted = [name for name in names if name in facts.modules]
     if wanted and facts.has("modprobe"):
         subprocess.run([facts.tools["modprobe"], "-a", *wanted], check=False, capture_output=True)
+
+
+def raise_inotify_limit(path: Path = INOTIFY_INSTANCES) -> str | None:
+    """Let many systemds run on one host: each takes some ten inotify instances, the kernel's default is 128 in all.
+
+    Without them units fail at random. Holds until the host reboots. Returns what is to be told, if anything.
+    """
+    present = int(path.read_text()) if path.is_file() else INOTIFY_NEEDED
+    if present >= INOTIFY_NEEDED:
+        return None
+    try:
+        path.write_text(f"{INOTIFY_NEEDED}\n")
+    except OSError as error:
+        return f"fs.inotify.max_user_instances is {present} and cannot be raised ({error}); many nodes may not boot"
+    return f"Raised fs.inotify.max_user_instances from {present} to {INOTIFY_NEEDED} until the next reboot"
 
 
 def _loadable_modules(names: tuple[str, ...]) -> frozenset[str]:

@@ -31,6 +31,8 @@ def up(site: Site, report: Report) -> None:
     facts = host.look()
     with _lock(site):
         podman, node_image = prepare.node_image(facts, settings(site), report, running=partial(_runs, site))
+        if notice := host.raise_inotify_limit():
+            report(notice)
         store = keys.ensure(site)
         plan = network_plan(site)
         wanted = plan_nodes(site, facts, node_image)

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from hpcprov.lab.host import NO_LIMIT, CgroupLayout, HostFacts, cgroup_layout
+from hpcprov.lab.host import NO_LIMIT, CgroupLayout, HostFacts, cgroup_layout, raise_inotify_limit
 from hpcprov.lab.podman import containers_conf, default_ulimits, runtimes, write_atomically
 
 Facts = Callable[..., HostFacts]
@@ -54,3 +54,13 @@ def test_a_file_is_replaced_whole_and_leaves_nothing_behind(tmp_path: Path) -> N
     assert path.read_text() == "two\n"
     assert path.stat().st_mode & 0o777 == 0o600
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_inotify_limit_is_only_raised(tmp_path: Path) -> None:
+    limit = tmp_path / "max_user_instances"
+    limit.write_text("128\n")
+    assert raise_inotify_limit(limit) == "Raised fs.inotify.max_user_instances from 128 to 1024 until the next reboot"
+    assert raise_inotify_limit(limit) is None
+    limit.write_text("8192\n")
+    assert raise_inotify_limit(limit) is None
+    assert limit.read_text() == "8192\n"
