@@ -47,7 +47,13 @@ class Converge:
 
     def run(self, request: runner.Request) -> None:
         """Run to the end. Raises ConvergeError or HostsError for hosts that failed, KeyboardInterrupt for Ctrl-C."""
-        outcome = runner.run(request, on_event=self.event, on_output=self.output, on_tick=self.progress.tick)
+        outcome = runner.run(
+            request,
+            on_event=self.event,
+            on_output=self.output,
+            on_tick=self.progress.tick,
+            on_stop=lambda: self.progress.line("stopping Ansible; Ctrl-C again kills it"),
+        )
         if outcome.stats is not None:
             self._count(outcome)
         if outcome.interrupted:

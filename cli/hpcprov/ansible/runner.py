@@ -58,15 +58,16 @@ def run(
     on_event: Callable[[Event], None],
     on_output: Callable[[str], None],
     on_tick: Callable[[], None] = lambda: None,
+    on_stop: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Run the playbooks in one Ansible process.
 
     `on_output` gets Ansible's own text line by line, `on_tick` is called about once a second. The first
-    Ctrl-C lets Ansible stop in an orderly way, the second kills it.
+    Ctrl-C lets Ansible stop in an orderly way (`on_stop` is called then), the second kills it.
     """
     request.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _Run(request, on_event, on_output) as active:
-        return active.run(on_tick)
+        return active.run(on_tick, on_stop)
 
 
 class _Run:
@@ -77,6 +78,7 @@ class _Run:
         self.on_event = on_event
         self.on_output = on_output
         self.interrupts = 0
+        self.told = False
         self.pid: int | None = None
         self.stats: dict[str, HostStats] | None = None
         self.events: IO[str]
@@ -89,11 +91,14 @@ class _Run:
     def __exit__(self, *_: object) -> None:
         self.events.close()
 
-    def run(self, on_tick: Callable[[], None]) -> Outcome:
+    def run(self, on_tick: Callable[[], None], on_stop: Callable[[], None]) -> Outcome:
         from ansible_runner.interface import init_runner
 
         def cancelled() -> bool:
             on_tick()
+            if self.interrupts and not self.told:
+                self.told = True
+                on_stop()
             return self.interrupts > 1
 
         runner = init_runner(

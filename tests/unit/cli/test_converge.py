@@ -30,7 +30,7 @@ class Stage:
         self.converge = converge.Converge(self.result, progress, self.clock)
 
     def play(self, *events: Event, code: int = 0, interrupted: bool = False, **stats: HostStats) -> None:
-        def run(_request: object, *, on_event: Any, on_output: Any, on_tick: Any) -> runner.Outcome:
+        def run(_request: object, *, on_event: Any, **_: Any) -> runner.Outcome:
             for event in events:
                 on_event(event)
             return runner.Outcome(code, interrupted, stats or None)

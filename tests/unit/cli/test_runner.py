@@ -51,7 +51,12 @@ class Bench:
 
     def run(self, *playbooks: Path, **options: object) -> Outcome:
         request = Request(playbooks, self.folder / "site.yaml", self.folder / "run", **options)  # type: ignore[arg-type]
-        return run(request, on_event=self.events.append, on_output=self.output.append)
+        return run(
+            request,
+            on_event=self.events.append,
+            on_output=self.output.append,
+            on_stop=lambda: self.output.append("stopping"),
+        )
 
     def failures(self) -> list[failures.Failure]:
         return [
@@ -193,6 +198,7 @@ def test_ctrl_c_stops_in_an_orderly_way(bench: Bench) -> None:
     started = time.monotonic()
     outcome = bench.run(book)
     assert outcome.interrupted
+    assert "stopping" in bench.output
     assert time.monotonic() - started < 20
     assert not any(isinstance(event, RunEnded) for event in bench.events)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
