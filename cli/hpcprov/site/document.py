@@ -102,6 +102,9 @@ def read_document(path: Path, findings: Findings, *, text: str | None = None) ->
 def _syntax_error(path: Path, content: str, error: yaml.YAMLError) -> tuple[Place, str, str, str | None]:
     mark = getattr(error, "problem_mark", None)
     problem = str(getattr(error, "problem", None) or error).strip()
+    start = getattr(error, "context_mark", None)
+    if "unexpected end of stream" in problem and start is not None:
+        mark, problem = start, "what starts here does not end: a quote or bracket is not closed"
     if mark is None:
         return Place(path), "yaml-syntax", problem, None
     lines = content.splitlines()

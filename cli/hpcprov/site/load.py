@@ -53,7 +53,7 @@ def _draft(path: Path, findings: Findings) -> Draft | None:
         if not errors_of(findings.items):
             findings.error(Place(path), "no-hosts", "names no hosts", "add hosts to the groups of the site")
         return None
-    return _Assembly(path, tree, variables).draft()
+    return _Assembly(path, tree, variables).draft(misread=bool(errors_of(findings.items)))
 
 
 def _readable(path: Path, findings: Findings) -> Document | None:
@@ -125,7 +125,7 @@ class _Assembly:
         self._group_values: dict[tuple[str, ...], tuple[dict[str, Any], list[Layer]]] = {}
         self._templated: dict[int, bool] = {}
 
-    def draft(self) -> Draft:
+    def draft(self, *, misread: bool) -> Draft:
         hosts = {name: self._host(name) for name in self.tree.hosts}
         shared = self._resolved({}, self._merged(("all",)))
         site = Site(
@@ -137,7 +137,7 @@ class _Assembly:
             groups=self.members,
             vars=shared,
         )
-        return Draft(site, self.tree, self.variables)
+        return Draft(site, self.tree, self.variables, misread)
 
     def _site_text(self, name: str, hosts: dict[str, Host], shared: dict[str, Any]) -> str | None:
         """A variable of the whole site. One that stands on a group counts too, as the roles would see it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 
 import pytest
-
 from hpcprov.paths import cache_dir
 from slurm_oracle import NoOracleError, Oracle, find_oracle
 

@@ -40,9 +40,7 @@ class Oracle:
         if not conf.exists():
             conf.write_text(f"ClusterName=x\nSlurmctldHost=localhost\nPluginDir={self.plugins}\n")
         command = [self.root / "usr/bin/scontrol", "show", *arguments]
-        return subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, check=False, timeout=60
-        )
+        return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False, timeout=60)
 
     def judge(self, cluster: Cluster, folder: Path, *, seconds: float = 20) -> str:
         """The log of a slurmctld that was started on the files of `cluster` and stopped once it was up.

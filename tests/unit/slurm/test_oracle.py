@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from slurm_oracle import Oracle
-
 from hpcprov.slurm.cgroup import CgroupFacts
 from hpcprov.slurm.cluster import Cluster
 from hpcprov.slurm.gres import Gres
@@ -15,6 +13,7 @@ from hpcprov.slurm.hardware import Hardware
 from hpcprov.slurm.hostlist import HostlistError, expand, fold
 from hpcprov.slurm.nodes import Node
 from hpcprov.slurm.partitions import Partition
+from slurm_oracle import Oracle
 
 pytestmark = pytest.mark.oracle
 

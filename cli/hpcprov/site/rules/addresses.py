@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from hpcprov.errors import Finding
 from hpcprov.site.model import CLUSTER_GROUPS, Host, is_address
+from hpcprov.site.rules.leftovers import is_placeholder
 from hpcprov.site.rules.registry import Draft, rule
 from hpcprov.site.templating import is_template
 
@@ -15,8 +16,9 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 def cluster_network_of(draft: Draft) -> Network | None:
     """The cluster network when it is a good one."""
+    text = draft.site.cluster_network
     try:
-        return ipaddress.ip_network(draft.site.cluster_network)
+        return ipaddress.ip_network(text) if "/" in text else None
     except ValueError:
         return None
 
@@ -48,7 +50,7 @@ def _network_problem(text: str) -> tuple[str, str]:
 def address_missing(draft: Draft) -> Iterator[Finding]:
     """Every host of the cluster needs an address that the others can write into their hosts file."""
     for host in draft.site.cluster_hosts:
-        if not host.cluster_address:
+        if not host.cluster_address and not _address_problem("ansible_host", host.address, in_cluster=True):
             yield draft.host_place(host.name).finding(
                 "address-missing",
                 f"{host.name} has no address in the cluster",
@@ -106,6 +108,8 @@ def address_outside(draft: Draft) -> Iterator[Finding]:
 
 
 def _outside_problem(address: ipaddress.IPv4Address | ipaddress.IPv6Address, network: Network) -> str | None:
+    if address.is_loopback:
+        return None  # said by the rule for addresses
     if address not in network:
         return f"is not in cluster_network {network}"
     if network.version == 4 and network.prefixlen < 31 and address in (network[0], network[-1]):
@@ -131,7 +135,7 @@ def address_twice(draft: Draft) -> Iterator[Finding]:
 def _twice(draft: Draft, variable: str, values: dict[str, str]) -> Iterator[Finding]:
     owners: dict[str, str] = {}
     for name, value in values.items():
-        if not value or is_template(value):
+        if not value or is_template(value) or "[" in value:
             continue
         key = str(ipaddress.ip_address(value)) if is_address(value) else value
         first = owners.setdefault(key, name)
@@ -149,7 +153,7 @@ def macs(draft: Draft) -> Iterator[Finding]:
     owners: dict[str, str] = {}
     for host in draft.site.hosts.values():
         value = host.vars.get("cluster_mac")
-        if not isinstance(value, str) or is_template(value) or value == "":
+        if not isinstance(value, str) or is_template(value) or value == "" or is_placeholder(value):
             continue
         digits = "".join(char for char in value.lower() if char not in ":-.")
         if len(digits) != 12 or any(char not in "0123456789abcdef" for char in digits):

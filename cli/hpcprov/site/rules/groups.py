@@ -25,6 +25,8 @@ def required_groups(draft: Draft) -> Iterator[Finding]:
             continue
         entry = draft.tree.groups.get(name)
         if entry is not None:
+            if draft.misread:
+                continue  # its hosts may be what could not be read
             yield entry.place.finding("group-missing", f'group "{name}" has no hosts: {reason}')
             continue
         near = next((group for group in strangers if did_you_mean(group, [name])), None)

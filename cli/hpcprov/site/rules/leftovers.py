@@ -24,16 +24,20 @@ linux1 superuser adminadmin 12345678
 _KNOWN = frozenset(_EASY.split())
 
 
+def is_placeholder(text: str) -> bool:
+    return bool(_PLACEHOLDER.match(text.strip()))
+
+
 @rule("placeholder")
 def placeholders(draft: Draft) -> Iterator[Finding]:
     """Text from an example that means: write your own here."""
     for layer in draft.variables.all_layers():
         for path, value in _texts(layer.values):
-            if _PLACEHOLDER.match(value.strip()):
+            if is_placeholder(value):
                 where = ".".join(str(part) for part in path)
                 yield layer.place(*path).finding("placeholder", f'{where} is the placeholder "{value}"')
     for name, entry in draft.tree.hosts.items():
-        if _PLACEHOLDER.match(name):
+        if is_placeholder(name):
             yield entry.place.finding("placeholder", f'host name "{name}" is a placeholder')
 
 

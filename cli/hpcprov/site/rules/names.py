@@ -138,4 +138,4 @@ def aliases(draft: Draft) -> Iterator[Finding]:
             if problem:
                 yield place.finding("host-alias", f'alias "{name}" {problem}')
             elif owners.setdefault(str(name), host.name) != host.name:
-                yield place.finding("host-alias", f'alias "{name}" is a name of {owners[str(name)]} already')
+                yield place.finding("host-alias", f'alias "{name}" belongs to host {owners[str(name)]}')

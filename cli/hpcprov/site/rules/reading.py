@@ -10,7 +10,7 @@ READING_RULES = {
     "no-hosts": "The file names no host. Ansible would say nothing and do nothing.",
     "yaml-syntax": "The file is not valid YAML.",
     "yaml-value": "A value does not fit its YAML type.",
-    "yaml-key": "A key is not text.",
+    "yaml-key": "A key is a list or a mapping; often an unquoted template.",
     "yaml-merge": "A merge key (<<) points to something that is no mapping.",
     "yaml-recursion": "A YAML anchor holds itself.",
     "duplicate-key": "A key stands twice in one mapping; Ansible keeps the last.",

@@ -16,11 +16,15 @@ from hpcprov.site.variables import Variables
 
 @dataclass(frozen=True)
 class Draft:
-    """A site that may still be wrong, with the places where it was written."""
+    """A site that may still be wrong, with the places where it was written.
+
+    `misread`: reading left something out, and said so; what is missing then may be only that.
+    """
 
     site: Site
     tree: Tree
     variables: Variables
+    misread: bool = False
 
     def host_place(self, host: str) -> Place:
         return self.tree.hosts[host].place

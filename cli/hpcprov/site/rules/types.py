@@ -41,16 +41,25 @@ def _type_findings(draft: Draft, host: Host, name: str, value: Any) -> Iterator[
     try:
         _adapters()[name].validate_python(value)
     except ValidationError as error:
-        told: set[tuple[Hashable, ...]] = set()
-        for detail in error.errors(include_url=False):
-            path = _value_path(detail["loc"], value)
-            if path in told:
-                continue
-            told.add(path)
-            found = _at(value, path)
+        found = [(_value_path(detail, value), detail) for detail in error.errors(include_url=False)]
+        for path, detail in _told(found):
             where = ".".join(str(part) for part in (name, *path))
-            message, hint = _words(detail, found)
+            message, hint = _words(detail, _at(value, path))
             yield draft.place_of(host, name, *path).finding("type", f"{where} {message}", hint=hint)
+
+
+_Path = tuple[Hashable, ...]
+
+
+def _told(found: list[tuple[_Path, Any]]) -> Iterator[tuple[_Path, Any]]:
+    """One complaint for each place. In a union every branch complains; the one that went deepest was meant."""
+    paths = [path for path, _ in found]
+    told: set[_Path] = set()
+    for path, detail in found:
+        deeper = any(len(other) > len(path) and other[: len(path)] == path for other in paths)
+        if path not in told and not deeper:
+            told.add(path)
+            yield path, detail
 
 
 def _words(detail: Mapping[str, Any], value: Any) -> tuple[str, str | None]:
@@ -86,11 +95,12 @@ def _yaml(value: Any) -> str:
     return str(value)
 
 
-def _value_path(location: Sequence[int | str], value: Any) -> tuple[Hashable, ...]:
+def _value_path(detail: Mapping[str, Any], value: Any) -> _Path:
     """The part of pydantic's location that names keys; the rest names the branches of a union."""
     path: list[Hashable] = []
-    for part in location:
-        if isinstance(value, Mapping) and (part in value or part == location[-1]):
+    for part in detail["loc"]:
+        missing = detail["type"] == "missing" and part == detail["loc"][-1]
+        if isinstance(value, Mapping) and (part in value or missing):
             path.append(part)
             value = value.get(part)
         elif isinstance(value, list) and isinstance(part, int) and part < len(value):
