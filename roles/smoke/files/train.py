@@ -215,6 +215,7 @@ def train(place: Place, options: argparse.Namespace) -> dict[str, Any]:
         "nodes": sorted(set(nodes)),
         "samples_per_second": round(seen / seconds, 1),
         "backend": backend,
+        "framework": f"PyTorch {torch.__version__}",
         "job_id": place.job_id,
         "weights_equal": equal,
     }
