@@ -17,6 +17,7 @@ UNIT_DIR = "/etc/systemd/system"
 EXPORTS_FILE = "/etc/exports.d/hpcprov.exports"
 GANESHA_FILE = "/etc/ganesha/ganesha.conf"
 GANESHA_EXPORTS_FILE = "/etc/ganesha/hpcprov-exports.conf"
+HEADER = "#\n# Ansible managed\n#\n"
 
 
 class NfsError(ValueError):
@@ -219,16 +220,16 @@ def _below(path: str, parents: Sequence[str]) -> bool:
 # ------------------------------------------------------------------ files and services for the modules
 
 
-def files(shared: Shares, backend: str, header: str, threads: int) -> list[dict[str, Any]]:
+def files(shared: Shares, backend: str, threads: int) -> list[dict[str, Any]]:
     """Files for the module hpc_files; `backend` is what this host really serves with ("" when it serves nothing)."""
     result: list[dict[str, Any]] = []
     if shared.exports:
         result += [{"dest": export.path, "state": "directory"} for export in shared.exports]
-        result += _server_files(shared.exports, backend, header, threads)
+        result += _server_files(shared.exports, backend, threads)
     result += [{"state": "directory"} | {_FILE_KEYS[key]: str(value) for key, value in directory.items()}
                for directory in shared.directories]  # fmt: skip
     for mount in shared.mounts:
-        result += _unit_files(mount, header)
+        result += _unit_files(mount)
     return result
 
 
@@ -239,10 +240,10 @@ def _text(dest: str, content: str) -> dict[str, Any]:
     return {"dest": dest, "content": content, "owner": "root", "group": "root", "mode": "0644"}
 
 
-def _server_files(exports: list[Export], backend: str, header: str, threads: int) -> list[dict[str, Any]]:
+def _server_files(exports: list[Export], backend: str, threads: int) -> list[dict[str, Any]]:
     needs = "\n".join(f"RequiresMountsFor={export.path}" for export in exports)
     # An export on a disk that is not mounted yet would serve the empty directory below it (NFS-09).
-    drop_in = f"{header}[Unit]\n{needs}\n"
+    drop_in = f"{HEADER}[Unit]\n{needs}\n"
     kernel_drop_in, ganesha_drop_in = (
         f"{UNIT_DIR}/{name}.service.d/hpcprov.conf" for name in ("nfs-server", "nfs-ganesha")
     )
@@ -252,22 +253,22 @@ def _server_files(exports: list[Export], backend: str, header: str, threads: int
             for export in exports
         )
         return [
-            _text(EXPORTS_FILE, header + lines),
-            _text("/etc/nfs.conf.d/hpcprov.conf", f"{header}[nfsd]\nthreads={threads}\n"),
+            _text(EXPORTS_FILE, HEADER + lines),
+            _text("/etc/nfs.conf.d/hpcprov.conf", f"{HEADER}[nfsd]\nthreads={threads}\n"),
             _text(kernel_drop_in, drop_in),
         ]
     gone = {"dest": EXPORTS_FILE, "state": "absent"}
     if backend == "ganesha":
         return [
             gone,
-            _text(GANESHA_FILE, header + ganesha_conf(threads)),
-            _text(GANESHA_EXPORTS_FILE, header + ganesha_exports(exports)),
+            _text(GANESHA_FILE, HEADER + ganesha_conf()),
+            _text(GANESHA_EXPORTS_FILE, HEADER + ganesha_exports(exports)),
             _text(ganesha_drop_in, drop_in),
         ]
     return [gone]
 
 
-def ganesha_conf(threads: int) -> str:
+def ganesha_conf() -> str:
     """nfs-ganesha without its exports, which it can read again while it runs."""
     return f"""\
 NFS_CORE_PARAM {{
@@ -276,7 +277,6 @@ NFS_CORE_PARAM {{
     NFS_Port = 2049;
     Enable_NLM = false;
     Enable_RQUOTA = false;
-    Nb_Worker = {threads};
 }}
 NFSv4 {{
     RecoveryBackend = fs;
@@ -307,6 +307,7 @@ EXPORT {{
     }}
     CLIENT {{
         Clients = {", ".join(export.clients)};
+        Protocols = 4;
         Access_Type = {export.access};
         Squash = {export.squash};
     }}
@@ -316,20 +317,20 @@ EXPORT {{
     return "".join(blocks)
 
 
-def _unit_files(mount: Mount, header: str) -> list[dict[str, Any]]:
+def _unit_files(mount: Mount) -> list[dict[str, Any]]:
     """A mount unit, and for NFS an automount unit: the first use mounts, however late the server came (NFS-02)."""
     unit, automount = (f"{UNIT_DIR}/{unit_name(mount.path, suffix)}" for suffix in ("mount", "automount"))
     if mount.action == "nfs":
         return [
             _text(
                 unit,
-                f"{header}[Unit]\nDescription=Shared directory {mount.path}\n"
+                f"{HEADER}[Unit]\nDescription=Shared directory {mount.path}\n"
                 "After=network-online.target\nWants=network-online.target\n\n"
                 f"[Mount]\nWhat={mount.what}\nWhere={mount.path}\nType=nfs\nOptions={mount.options}\nTimeoutSec=90\n",
             ),
             _text(
                 automount,
-                f"{header}# {mount.what} {mount.options}\n"
+                f"{HEADER}# {mount.what} {mount.options}\n"
                 f"[Unit]\nDescription=Mount {mount.path} on first use\n\n"
                 f"[Automount]\nWhere={mount.path}\n\n[Install]\nWantedBy=remote-fs.target\n",
             ),
@@ -339,7 +340,7 @@ def _unit_files(mount: Mount, header: str) -> list[dict[str, Any]]:
             {"dest": mount.path, "state": "directory"},
             _text(
                 unit,
-                f"{header}[Unit]\nDescription={mount.what} under the path that the other hosts use\n"
+                f"{HEADER}[Unit]\nDescription={mount.what} under the path that the other hosts use\n"
                 f"RequiresMountsFor={mount.what}\n\n"
                 f"[Mount]\nWhat={mount.what}\nWhere={mount.path}\nType=none\nOptions=bind\n\n"
                 "[Install]\nWantedBy=remote-fs.target\n",
@@ -393,7 +394,6 @@ def plan(
     backend: str,
     directories: Sequence[Mapping[str, Any]] = (),
     threads: int = 64,
-    header: str = "",
     probed: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What role storage hands to its modules, as plain data.
@@ -415,7 +415,7 @@ def plan(
             {key: getattr(mount, key) for key in ("path", "action", "what", "server", "unit", "check", "options")}
             for mount in shared.mounts
         ],
-        "files": files(shared, used, header, threads),
+        "files": files(shared, used, threads),
         "services": services(shared, used),
         "notices": shared.notices,
     }
