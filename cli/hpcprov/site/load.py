@@ -167,6 +167,7 @@ class _Assembly:
             merged: dict[str, Any] = {}
             for layer in layers:
                 merged.update(layer.values)
+            merged.pop("ansible_group_priority", None)  # a property of the group, not a variable of its hosts
             self._group_values[groups] = merged, layers
         return self._group_values[groups][0]
 

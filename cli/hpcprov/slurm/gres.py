@@ -106,7 +106,7 @@ def gres_conf(nodes: Mapping[str, Iterable[Gres]], autodetect: Iterable[str] = (
 
 def _line(gres: Gres, autodetect: bool) -> str:
     if autodetect and gres.name == "gpu":
-        return "AutoDetect=nvml Name=gpu"
+        return "AutoDetect=nvml"
     return record(
         {
             "Name": gres.name,

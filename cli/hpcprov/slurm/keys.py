@@ -100,5 +100,5 @@ def release_of(version: str | None) -> str:
     match = re.match(r"(\d+)\.(\d+)", version or "")
     if not match:
         return known[0]
-    wanted = f"{match.group(1)}.{match.group(2)}"
+    wanted = f"{match.group(1)}.{match.group(2):0>2}"
     return max((release for release in known if release <= wanted), default=known[0])
