@@ -136,6 +136,7 @@ class _Assembly:
             hosts=hosts,
             groups=self.members,
             vars=shared,
+            children={name: list(entry.children) for name, entry in self.tree.groups.items() if entry.children},
         )
         return Draft(site, self.tree, self.variables, misread)
 

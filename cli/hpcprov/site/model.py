@@ -46,6 +46,8 @@ class Site:
     hosts: Mapping[str, Host]
     groups: Mapping[str, list[str]]
     vars: Mapping[str, Any] = field(repr=False)
+    # Direct child groups of each group that has some.
+    children: Mapping[str, list[str]] = field(default_factory=dict)
 
     @property
     def home(self) -> Path:

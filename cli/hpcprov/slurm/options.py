@@ -33,6 +33,7 @@ def configless(wanted: Any) -> str:
 
 def _identity(cluster: Cluster) -> dict[str, Any]:
     hosts = [f"{name}({address})" if address else name for name, address in cluster.controllers]
+    ipv6 = any(":" in address for _, address in cluster.controllers)
     return {
         "ClusterName": cluster.name,
         "SlurmctldHost": hosts,
@@ -40,6 +41,7 @@ def _identity(cluster: Cluster) -> dict[str, Any]:
         "SlurmUser": cluster.daemons.user,
         "AuthType": "auth/munge",
         "CredType": "cred/munge",
+        "CommunicationParameters": "EnableIPv6" if ipv6 else None,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hpcprov.slurm.cgroup import CgroupFacts
 from hpcprov.slurm.cluster import Cluster, Daemons
@@ -13,6 +13,9 @@ from hpcprov.slurm.gres import Gres, node_gres
 from hpcprov.slurm.hardware import Hardware, parse_slurmd_c
 from hpcprov.slurm.nodes import Node, features_of
 from hpcprov.slurm.partitions import ComputeGroups, partitions_of
+
+if TYPE_CHECKING:
+    from hpcprov.site.model import Site
 
 Groups = Mapping[str, Sequence[str]]
 Vars = Mapping[str, Any]
@@ -66,6 +69,12 @@ def from_ansible(
         config=_get(site, "slurm_config") or {},
         cgroup_config=_get(site, "slurm_cgroup_config") or {},
     )
+
+
+def from_site(site: Site, facts: Mapping[str, Vars]) -> Cluster:
+    """The cluster of a loaded site: the same as Ansible sees it."""
+    hostvars = {name: host.vars for name, host in site.hosts.items()}
+    return from_ansible(site.groups, hostvars, facts, site.children.get("compute", []))
 
 
 def cluster_address(host: str, variables: Vars) -> str:

@@ -71,6 +71,12 @@ def test_every_option_of_ours_is_known_to_every_release() -> None:
         assert {"ClusterName", "SlurmctldHost", "SelectType", "AccountingStorageHost"} <= set(written)
 
 
+def test_ipv6_is_switched_on_where_it_is_used() -> None:
+    assert "CommunicationParameters" not in slurm_conf(CLUSTER)
+    written = options(replace(CLUSTER, controllers=[("head", "fd00:1::1")]))
+    assert (written["SlurmctldHost"], written["CommunicationParameters"]) == ("head(fd00:1::1)", "EnableIPv6")
+
+
 def test_gpus_and_accounts() -> None:
     gpu = Node("g1", TWO, gres=(Gres("gpu", "1", "a100", ("/dev/nvidia0",)),))
     files = slurm_files(replace(CLUSTER, nodes=[*CLUSTER.nodes, gpu], enforce_accounts=True))

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hpcprov.paths import project_root
+from hpcprov.site import load_site
 from hpcprov.slurm.cgroup import CgroupFacts
 from hpcprov.slurm.cluster import Cluster
 from hpcprov.slurm.gres import Gres
@@ -13,6 +15,7 @@ from hpcprov.slurm.hardware import Hardware
 from hpcprov.slurm.hostlist import HostlistError, expand, fold
 from hpcprov.slurm.nodes import Node
 from hpcprov.slurm.partitions import Partition
+from hpcprov.slurm.site import from_site
 from slurm_oracle import Oracle
 
 pytestmark = pytest.mark.oracle
@@ -46,6 +49,7 @@ def cluster() -> Cluster:
 def complaints(log: str) -> list[str]:
     """Error lines that are not about the test's own made-up host names and missing state."""
     beside_the_point = ("Could not open", "state", "may be lost", "accounting information gathered", "PMIx", "mpi/pmix")
+    beside_the_point += ("gettimeofday", "configured group")
     return [
         line
         for line in log.splitlines()
@@ -95,6 +99,28 @@ def test_slurmctld_runs_on_what_we_render(oracle: Oracle, tmp_path: Path) -> Non
 
 def test_slurmctld_runs_without_cgroups(oracle: Oracle, tmp_path: Path) -> None:
     log = oracle.judge(replace(cluster(), cgroups={"node001": CgroupFacts(container=True)}), tmp_path)
+    assert "Running as primary controller" in log, log
+    assert complaints(log) == []
+
+
+SITES = [project_root() / "inventory" / name for name in ("site.yaml", "lab.yaml")]
+SITES += sorted((project_root() / "tests" / "unit" / "site" / "cases" / "valid").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.stem)
+def test_a_site_that_validate_accepts_runs(oracle: Oracle, tmp_path: Path, path: Path) -> None:
+    site = load_site(path)
+    gpus = [{"file": f"/dev/nvidia{number}", "type": "a100"} for number in range(6)]
+    facts = {
+        host.name: {
+            "slurmd_c": "NodeName=x CPUs=8 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=1 "
+            "RealMemory=9000",
+            "slurm_version": "22.05.8",
+            "gpus": gpus if "gpu" in host.name else [],
+        }
+        for host in site.group("compute")
+    }
+    log = oracle.judge(from_site(site, facts), tmp_path)
     assert "Running as primary controller" in log, log
     assert complaints(log) == []
 

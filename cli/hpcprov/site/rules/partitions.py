@@ -32,8 +32,7 @@ def _found(draft: Draft, name: str, message: str, *keys: str | int, hint: str | 
 
 
 def _compute(draft: Draft) -> ComputeGroups:
-    children = draft.tree.groups["compute"].children if "compute" in draft.tree.groups else ()
-    return compute_groups(draft.site.groups, list(children))
+    return compute_groups(draft.site.groups, draft.site.children.get("compute", []))
 
 
 @rule("partition-nodes")
@@ -84,8 +83,7 @@ def names(draft: Draft) -> Iterator[Finding]:
         if isinstance(name, str) and not holds_template(name) and not _usable(name):
             yield _found(draft, "partition-name", f'partition name "{name}" cannot be used', index, "name")
     if not entries(draft):
-        compute = draft.tree.groups.get("compute")
-        for child in compute.children if compute else ():
+        for child in draft.site.children.get("compute", []):
             if not _usable(child):
                 place = draft.tree.groups[child].place
                 message = f'group "{child}" cannot become a partition of that name'
