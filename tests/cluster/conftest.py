@@ -14,6 +14,7 @@ from hpcprov.site import Site, load_site
 from hpcprov.verify.checks import fail
 from hpcprov.verify.cluster import Cluster, Probe
 
+ORDER = ("hosts", "services", "munge", "storage", "slurm", "accounting", "mpi", "software")
 NEED_PROBES = {"probe", "cluster", "config"}
 NEED_JOBS = {"node", "jobs", "parallel"}
 
@@ -45,6 +46,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if (not marker or host.is_in(*marker.args)) and (not only or host.name in only)
     ]
     metafunc.parametrize("probe", hosts, indirect=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """From the ground up: a cause is told before what follows from it."""
+    items.sort(key=lambda item: ORDER.index(item.path.stem.removeprefix("test_")))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -92,7 +98,7 @@ def part(probe: Probe) -> Any:
             fail(
                 expected=f"the host tells about {name.replace('_', ' ')}",
                 found=found["error"],
-                cause=f"{found['error'].split(':')[0]} is not installed or its daemon does not run",
+                cause="the program is not installed, or its daemon does not run",
                 fix=f"hpcprov deploy --limit {probe.host.name}",
             )
         return found

@@ -46,7 +46,7 @@ def run(
         raise UsageError(f"-k {keyword!r} cannot be read", why=said)
     if broken or code not in (0, 1):
         raise VerifyError("the checks could not run", why=broken or said or f"pytest ended with {code}")
-    return tally.result
+    return tally.finish()
 
 
 def _arguments(site: Site, keyword: str | None, junit: Path | None, hosts: Sequence[str]) -> list[str]:

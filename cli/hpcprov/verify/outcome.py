@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 Event = dict[str, Any]
+# Left out because another check has failed, which is told there; once at the end is enough.
+CONSEQUENCES = ("the host does not answer", "no job can be submitted", "the controller does not answer")
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Tally:
         self.result = VerifyResult()
         self._report = report
         self._checks: dict[str, _Check] = {}
+        self._consequences: dict[str, int] = {}
 
     def take(self, event: Event) -> None:
         """One event of the plugin."""
@@ -72,7 +75,10 @@ class Tally:
             check.passed.append(host)
         elif event["outcome"] == "skipped":
             self.result.skipped += 1
-            check.skipped.setdefault(event["reason"], []).append(host)
+            if event["reason"] in CONSEQUENCES:
+                self._consequences[event["reason"]] = self._consequences.get(event["reason"], 0) + 1
+            else:
+                check.skipped.setdefault(event["reason"], []).append(host)
         else:
             failure = Failure(host, name, event["reason"], event["hint"])
             self.result.failed += 1
@@ -81,6 +87,12 @@ class Tally:
         if check.left <= 0:
             for line in lines(name, check):
                 self._report(line)
+
+    def finish(self) -> VerifyResult:
+        """Say how much could not be checked, and give the result."""
+        for reason, count in self._consequences.items():
+            self._report(f"  skip  {count} more checks: {reason}")
+        return self.result
 
 
 def hosts_in_words(hosts: list[str]) -> str:

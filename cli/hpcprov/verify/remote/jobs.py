@@ -9,6 +9,7 @@ whatever ends this script ends the jobs with it.
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import json
 import os
 import re
@@ -19,7 +20,7 @@ from typing import Any
 
 NAME = "hpcprov-verify"
 GRANT_LIMIT = 15  # seconds to wait for resources; a full cluster must not hang verify
-RUN_LIMIT = 45
+RUN_LIMIT = 60  # seconds for one step; loaded machines are slow, and nothing healthy waits for it
 ACCOUNTING_LIMIT = 20
 # Flags behind a state (IDLE+DRAIN, DOWN*) that keep Slurm from starting a job there.
 UNUSABLE = ("DOWN", "DRAIN", "FAIL", "MAINT", "NOT_RESPONDING", "POWER", "REBOOT", "INVAL", "UNKNOWN", "FUTURE")
@@ -86,11 +87,13 @@ cc -fopenmp -o openmp openmp.c && echo "COMPILED|openmp|$SLURMD_NODENAME"
 wait $one && echo "COMPILED|mpi|$SLURMD_NODENAME"
 """
 ALLOCATED = """
+step() { tag=$1; shift; { timeout -k 5 $LIMIT srun -N$N -n$N --ntasks-per-node=1 "$@"; echo "ENDED|$?"; } 2>&1 \\
+  </dev/null | sed "s/^/$tag|/"; }
 echo "JOB|$SLURM_JOB_ID"
-srun -N$N -n$N --ntasks-per-node=1 --mpi=none sh -c "$COMPILE" 2>&1 </dev/null | sed 's/^/BUILD|/'
-timeout -k 5 $LIMIT srun -N$N -n$N --ntasks-per-node=1 --mpi=$MPI_TYPE "$SCRATCH/mpi" 2>&1 </dev/null | sed 's/^/MPI|/'
-OMP_NUM_THREADS=$CPUS timeout -k 5 $LIMIT srun -N$N -n$N --ntasks-per-node=1 --cpus-per-task=$CPUS --mpi=none \
-  sh -c '"$SCRATCH/openmp"; rm -rf "$SCRATCH"' 2>&1 </dev/null | sed 's/^/OPENMP|/'
+step BUILD --mpi=none sh -c "$COMPILE"
+step MPI --mpi=$MPI_TYPE "$SCRATCH/mpi"
+export OMP_NUM_THREADS=$CPUS
+step OPENMP --cpus-per-task=$CPUS --mpi=none sh -c '"$SCRATCH/openmp"; rm -rf "$SCRATCH"'
 """
 
 
@@ -185,6 +188,7 @@ def tell(partition: str, names: list[str]) -> tuple[dict[str, dict[str, Any]], s
     return parse_told(out), reason(err)
 
 
+@functools.lru_cache(maxsize=None)  # noqa: UP033 (nodes may have Python 3.8)
 def default_partition() -> str:
     """The partition marked with a star."""
     marked = re.search(r"^(\S+)\*$", command(["sinfo", "-h", "-o", "%P"], GRANT_LIMIT)[1], re.M)
@@ -217,8 +221,10 @@ def fields_after(text: str, *prefix: str) -> list[list[str]]:
 
 
 def free_text(text: str, part: str) -> str:
-    """What a part said besides its marked lines: errors."""
-    marks = ("RANK", "THREADS", "COMPILED")
+    """What a step said besides its marked lines: errors."""
+    marks = ("RANK", "THREADS", "COMPILED", "ENDED")
+    if ["124"] in fields_after(text, part, "ENDED"):
+        return f"no answer within {RUN_LIMIT} s"
     rows = [row for row in fields_after(text, part) if row and row[0] not in marks]
     return reason("\n".join("|".join(row) for row in rows))
 
@@ -236,7 +242,7 @@ def parallel_programs(nodes: dict[str, dict[str, Any]], mpi_type: str) -> dict[s
              "--ntasks-per-node=1", f"-c{cpus}", "--mem=256M", "-t5", f"--immediate={GRANT_LIMIT}",
              "sh", "-c", ALLOCATED]  # fmt: skip
     code, out, err = command(
-        words, 2 * RUN_LIMIT, N=count, CPUS=str(cpus), LIMIT="30", COMPILE=COMPILE, MPI_SOURCE=MPI_SOURCE,
+        words, 4 * RUN_LIMIT, N=count, CPUS=str(cpus), LIMIT=str(RUN_LIMIT), COMPILE=COMPILE, MPI_SOURCE=MPI_SOURCE,
         OPENMP_SOURCE=OPENMP_SOURCE, SCRATCH=f"/tmp/{NAME}-{os.getpid()}", MPI_TYPE=mpi_type,
     )  # fmt: skip
     job = fields_after(out, "JOB")

@@ -63,6 +63,13 @@ def in_container() -> bool:
     return bool(read("/run/systemd/container").strip()) or Path("/run/.containerenv").exists()
 
 
+def locked_memory_limit() -> str:
+    """The hard limit of PID 1; in a container without CAP_SYS_RESOURCE nothing below can have more."""
+    found = re.search(r"^Max locked memory\s+\S+\s+(\S+)", read("/proc/1/limits"), re.M)
+    limit = found.group(1) if found else "unlimited"
+    return limit if limit == "unlimited" else str(int(limit) // 1024)
+
+
 # Services
 
 
@@ -357,6 +364,7 @@ def probe(p: dict[str, Any]) -> dict[str, Callable[[], Any]]:
         "wrong_names": lambda: wrong_names(p["names"]),
         "ids": lambda: ids(p["users"]),
         "container": in_container,
+        "locked_memory_limit": locked_memory_limit,
         "nfsd": lambda: "nfsd" in read("/proc/filesystems"),
         "shared": lambda: {path: exchange_path(path, entry, p) for path, entry in seeded.items()},
         "paths": lambda: {path: owner_and_mode(path) for path in p["paths"]},
