@@ -30,8 +30,8 @@ class Plan:
 def plan(name: str, subnet: str, addresses: Mapping[str, str]) -> Plan:
     """Place gateway, cache and dynamic range beside the hosts' static addresses. Raises LabError on a collision."""
     network = IPv4Network(subnet)
-    if network.prefixlen > 27:
-        raise LabError(f"cluster_network {subnet} is too small for a lab", hint="use a /27 or larger, such as a /24")
+    if network.prefixlen > 28:
+        raise LabError(f"cluster_network {subnet} is too small for a lab", hint="use a /28 or larger, such as a /24")
     taken = _static_addresses(network, addresses)
     free = (address for address in network.hosts() if address not in taken)
     gateway = next(free)

@@ -1,0 +1,140 @@
+"""What becomes of a lab: reused, started, repaired, conflicting, and removed without touching another one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# One worker for this module: its tests change one lab.
+pytestmark = pytest.mark.xdist_group("e2elab")
+
+HPCPROV = Path(sys.executable).parent / "hpcprov"
+SITE = """
+all:
+  vars:
+    cluster_name: {name}
+    cluster_network: {subnet}.0/28
+    ansible_user: root
+    lab: {{release: bookworm}}
+    nfs_exports: [{{path: /shared}}]
+controller: {{hosts: {{head: {{ansible_host: {subnet}.3}}}}}}
+database: {{hosts: {{head: }}}}
+storage: {{hosts: {{head: }}}}
+compute: {{hosts: {{node01: {{ansible_host: {subnet}.4}}}}}}
+"""
+
+
+def hpcprov(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [HPCPROV, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400, check=False
+    )
+
+
+def podman(*arguments: str) -> str:
+    conf = json.loads(hpcprov("lab", "image", "--json").stdout)["containers_conf"]
+    environment = {**os.environ, "CONTAINERS_CONF": conf}
+    done = subprocess.run(
+        ["podman", *arguments], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def up(site: Path) -> str:
+    done = hpcprov("lab", "up", site)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def states(site: Path) -> dict[str, Any]:
+    return {node["name"]: node for node in json.loads(hpcprov("lab", "status", "--json", site).stdout)}
+
+
+def on(site: Path, node: str, command: str) -> str:
+    done = hpcprov("lab", "ssh", node, "--site", site, "--", command)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def make_site(folder: Path, name: str, subnet: str) -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(SITE.format(name=name, subnet=subnet))
+    return path
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    path = make_site(tmp_path_factory.mktemp("lab"), "e2elab", "10.89.201")
+    up(path)
+    yield path
+    hpcprov("lab", "down", path)
+
+
+def test_nodes_are_healthy_and_share_storage(site: Path) -> None:
+    assert all(node["healthy"] for node in states(site).values())
+    on(site, "head", "echo shared > /shared/probe")
+    assert on(site, "node01", "cat /shared/probe; hostname") == "shared\nnode01"
+
+
+def test_packages_come_through_the_cache(site: Path) -> None:
+    on(site, "node01", "apt-get update -qq && apt-get install -qq -y --download-only tree")
+    assert "tree_" in podman("logs", "hpcprov-e2elab-cache")
+
+
+def test_apt_works_without_the_cache(site: Path) -> None:
+    podman("stop", "--time=2", "hpcprov-e2elab-cache")
+    on(site, "node01", "apt-get update -qq -o APT::Update::Error-Mode=any")
+    up(site)
+    assert podman("inspect", "--format={{.State.Running}}", "hpcprov-e2elab-cache").strip() == "true"
+
+
+def test_a_healthy_lab_is_left_alone(site: Path) -> None:
+    before = on(site, "head", "cat /proc/1/stat | cut -d' ' -f22")
+    said = up(site)
+    assert "created" not in said
+    assert "replaced" not in said
+    assert on(site, "head", "cat /proc/1/stat | cut -d' ' -f22") == before
+
+
+def test_a_stopped_node_keeps_its_files(site: Path) -> None:
+    on(site, "head", "echo 10.89.201.4 node01 >> /etc/hosts; touch /root/kept")
+    podman("stop", "--time=5", "hpcprov-e2elab-head")
+    assert states(site)["head"]["state"] == "stopped"
+    assert "head (10.89.201.3): started" in up(site)
+    assert on(site, "head", "ls /root/kept; tail -n1 /etc/hosts") == "/root/kept\n10.89.201.4 node01"
+
+
+def test_a_half_made_node_is_replaced_and_still_known(site: Path) -> None:
+    image = json.loads(hpcprov("lab", "image", "--json").stdout)["image"]
+    podman("rm", "--force", "--time=0", "hpcprov-e2elab-node01")
+    podman("create", "--name=hpcprov-e2elab-node01", "--label=hpcprov.cluster=e2elab", image)
+    assert states(site)["node01"]["state"] == "broken"
+    assert "node01 (10.89.201.4): replaced" in up(site)
+    assert on(site, "node01", "hostname") == "node01"
+
+
+def test_another_lab_on_the_same_addresses_is_refused(site: Path, tmp_path: Path) -> None:
+    done = hpcprov("lab", "up", make_site(tmp_path, "e2eclash", "10.89.201"))
+    assert done.returncode == 4
+    assert "podman network hpcprov-e2elab uses 10.89.201.0/28" in done.stderr
+
+
+def test_down_removes_this_lab_and_no_other(site: Path, tmp_path: Path) -> None:
+    other = make_site(tmp_path, "e2eother", "10.89.202")
+    up(other)
+    try:
+        assert all(node["healthy"] for node in states(other).values())
+    finally:
+        done = hpcprov("lab", "down", other)
+    assert done.returncode == 0
+    assert "e2eother" not in podman("ps", "--all", "--format={{.Names}}")
+    assert "e2eother" not in podman("volume", "ls", "--format={{.Name}}")
+    assert "e2eother" not in podman("network", "ls", "--format={{.Name}}")
+    assert all(node["healthy"] for node in states(site).values())
