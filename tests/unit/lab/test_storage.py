@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hpcprov.errors import LabError
@@ -26,7 +27,12 @@ NFS_KERNEL = frozenset({"overlay", "nfs", "nfsd"})
     ],
 )
 def test_backend(site: Sites, facts: Facts, backend: str, filesystems: frozenset[str], kernel: bool) -> None:
-    assert uses_kernel_nfs(site(f"nfs_backend: {backend}"), facts(filesystems=filesystems)) is kernel
+    assert (
+        uses_kernel_nfs(
+            site(f"nfs_exports: [{{path: /shared}}]\n    nfs_backend: {backend}"), facts(filesystems=filesystems)
+        )
+        is kernel
+    )
 
 
 def test_modules_that_can_be_loaded_count(site: Sites, facts: Facts) -> None:
@@ -54,12 +60,13 @@ def test_exports_alone_are_mounted_under_their_own_path(site: Sites) -> None:
 
 
 def test_a_site_without_shared_paths_has_no_volumes(site: Sites) -> None:
-    made = site("cluster_users: []")
-    assert mounts_of(made, made.hosts["store"], kernel_nfs=False) == []
+    made = site()
+    without = replace(made, vars={key: value for key, value in made.vars.items() if key != "nfs_exports"})
+    assert mounts_of(without, made.hosts["store"], kernel_nfs=False) == []
 
 
 def test_the_root_directory_is_refused(site: Sites) -> None:
     made = site()
-    broken = Site(**{**vars(made), "vars": {**made.vars, "nfs_mounts": [{"path": "/"}]}})
+    broken = replace(made, vars={**made.vars, "nfs_mounts": [{"path": "/"}]})
     with pytest.raises(LabError, match="absolute path"):
         mounts_of(broken, made.hosts["node01"], kernel_nfs=False)
