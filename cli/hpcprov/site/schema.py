@@ -32,12 +32,13 @@ class User(_Closed):
 
     name: Text
     uid: Number
-    gid: Number | None = None
-    groups: list[Text] | Text | None = None
+    gid: Number | None = Field(None, description="Id of the group of the same name; default the uid.")
+    group: Text | None = Field(None, description="Primary group; default one of the same name and id.")
+    groups: list[Text] | None = Field(None, description="Further groups; they have to exist.")
+    home: Text | None = None
+    create_home: StrictBool | None = None
     shell: Text | None = None
     comment: Text | None = None
-    home: Text | None = None
-    ssh_keys: list[Text] | None = None
 
 
 class Partition(_Open):
@@ -65,8 +66,8 @@ class NfsExport(_Closed):
     """A directory that a storage host shares."""
 
     path: Text
-    clients: list[Text] | Text | None = Field(None, description="Networks or hosts; default cluster_network.")
-    options: Text | list[Text] | None = None
+    clients: list[Text] | None = Field(None, description="Networks or hosts; default cluster_network.")
+    options: Text | None = Field(None, description="Options of exports(5).")
 
 
 class NfsMount(_Closed):
@@ -75,7 +76,8 @@ class NfsMount(_Closed):
     path: Text
     server: Text | None = Field(None, description="Default: the storage host that exports the path.")
     export: Text | None = Field(None, description="Path on the server; default the same.")
-    options: Text | list[Text] | None = None
+    options: Text | None = Field(None, description="Options of nfs(5).")
+    check: Literal["mount", "directory"] | None = Field(None, description="A path from outside, and what it is.")
 
 
 class Variables(_Open):

@@ -21,7 +21,8 @@ def text(value: object) -> str:
         return ",".join(f"{key}={text(item)}" for key, item in value.items())
     written = str(value)
     if "\n" in written or "\r" in written:
-        raise SlurmConfigError([f"{written!r}: a value must stand on one line"])
+        # Not shown: it may be a secret.
+        raise SlurmConfigError(["a value must stand on one line"])
     return re.sub(r"(?<!\\)#", r"\\#", written)
 
 

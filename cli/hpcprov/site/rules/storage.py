@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hpcprov.errors import Finding
+from hpcprov.site.findings import Place
 from hpcprov.site.model import Host
 from hpcprov.site.rules.registry import Draft, rule
 from hpcprov.site.templating import holds_template
@@ -55,37 +56,58 @@ def _path_problem(path: str, seen: set[str]) -> str | None:
 
 @rule("nfs-server")
 def servers(draft: Draft) -> Iterator[Finding]:
-    """A mount needs a server: a storage host that exports the path, or one that is named."""
-    exported = {
-        str(entry.get("path")).rstrip("/")
-        for host in draft.site.group("storage")
-        for _, entry in _entries(host, "nfs_exports")
-    }
+    """A mount needs a server: one storage host that exports the path, or one that is named."""
+    exported: dict[str, list[str]] = {}
+    for host in draft.site.group("storage"):
+        for _, entry in _entries(host, "nfs_exports"):
+            exported.setdefault(str(entry.get("path")).rstrip("/"), []).append(host.name)
     for host in _written(draft, "nfs_mounts"):
         if host.vars.get("nfs_backend") == "external":
             continue
         for index, entry in _entries(host, "nfs_mounts"):
             wanted = str(entry.get("export") or entry.get("path") or "").rstrip("/")
-            if entry.get("server") or not wanted or holds_template(wanted) or wanted in exported:
+            if entry.get("server") or entry.get("check") or not wanted or holds_template(wanted):
                 continue
-            storage = [h.name for h in draft.site.group("storage")]
-            why = f"no export of {', '.join(storage)}" if storage else "no host is in group storage"
-            yield draft.place_of(host, "nfs_mounts", index).finding(
-                "nfs-server",
-                f"{wanted} has no server: {why}",
-                hint="add it to nfs_exports, name a server, or set nfs_backend: external",
-            )
+            problem = _server_problem(wanted, exported.get(wanted, []), draft)
+            if problem:
+                message, hint = problem
+                yield draft.place_of(host, "nfs_mounts", index).finding("nfs-server", message, hint=hint)
+
+
+def _server_problem(path: str, servers: list[str], draft: Draft) -> tuple[str, str] | None:
+    if len(servers) == 1:
+        return None
+    if servers:
+        return f"{path} is exported by {' and '.join(servers)}", "name the server of the mount"
+    storage = [host.name for host in draft.site.group("storage")]
+    why = f"no export of {', '.join(storage)}" if storage else "no host is in group storage"
+    return f"{path} has no server: {why}", "add it to nfs_exports, name a server, or set nfs_backend: external"
+
+
+@rule("nfs-nothing")
+def nothing_shared(draft: Draft) -> Iterator[Finding]:
+    """Jobs on several nodes, environments and the training job need a directory that all hosts see."""
+    exports = any(host.vars.get("nfs_exports") for host in draft.site.group("storage"))
+    mounts = any(host.vars.get("nfs_mounts") for host in draft.site.cluster_hosts)
+    if not exports and not mounts:
+        yield Place(draft.site.path).finding(
+            "nfs-nothing",
+            "no directory is shared: neither nfs_exports on a host of group storage, nor nfs_mounts",
+            hint="add both, or nfs_mounts with a server, or with nfs_backend: external",
+        )
 
 
 @rule("nfs-open")
 def open_exports(draft: Draft) -> Iterator[Finding]:
-    """An export to everyone, or one that trusts every client's root."""
+    """An export that trusts every client's root, or one to the whole world."""
     for host in _written(draft, "nfs_exports"):
         for index, entry in _entries(host, "nfs_exports"):
-            clients, options = str(entry.get("clients") or ""), str(entry.get("options") or "")
-            open_to_all = any(client.strip(" '\"[]") in ("*", "0.0.0.0/0", "::/0") for client in clients.split(","))
-            if open_to_all or "no_root_squash" in options:
-                what = "is open to every host" if open_to_all else "lets root of every client act as root"
-                yield draft.place_of(host, "nfs_exports", index).finding(
-                    "nfs-open", f"export {entry.get('path')} {what}", level="warning"
-                )
+            place = draft.place_of(host, "nfs_exports", index)
+            clients = entry.get("clients")
+            for client in clients if isinstance(clients, list) else []:
+                if str(client) in ("*", "0.0.0.0/0", "::/0"):
+                    hint = "name networks or hosts; without clients it is cluster_network"
+                    yield place.finding("nfs-open", f"export {entry.get('path')} is open to everybody", hint=hint)
+            if "no_root_squash" in str(entry.get("options") or ""):
+                message = f"export {entry.get('path')} lets root of every client act as root"
+                yield place.finding("nfs-open", message, level="warning")

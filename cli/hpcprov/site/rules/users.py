@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hpcprov.errors import Finding
+from hpcprov.site.model import Host
 from hpcprov.site.rules.registry import Draft, rule
 
 _NAME = re.compile(r"^[a-z_][a-z0-9_.-]{0,31}$")
@@ -18,9 +19,7 @@ def users(draft: Draft) -> Iterator[Finding]:
     listed = controller.vars.get("cluster_users") if controller else None
     if controller is None or not isinstance(listed, list):
         return
-    smoke = controller.vars.get("cluster_smoke_user")
-    smoke = smoke if isinstance(smoke, Mapping) else {}
-    owners: dict[object, str] = {int(smoke.get("uid") or 64100): str(smoke.get("name") or "hpcsmoke")}
+    owners = _reserved(controller)
     names: set[str] = set()
     for index, entry in enumerate(listed):
         if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
@@ -30,6 +29,18 @@ def users(draft: Draft) -> Iterator[Finding]:
         names.add(name)
         if problem:
             yield draft.place_of(controller, "cluster_users", index).finding("user", f"user {name}: {problem}")
+
+
+def _reserved(host: Host) -> dict[object, str]:
+    """Ids of the daemons and of the user who proves the cluster."""
+    owners: dict[object, str] = {64030: "slurm", 64031: "munge", 64100: "hpcsmoke"}
+    smoke, system = host.vars.get("cluster_smoke_user"), host.vars.get("base_system_users")
+    if isinstance(smoke, Mapping):
+        owners.pop(64100)
+    for entry in [smoke, *(system if isinstance(system, list) else [])]:
+        if isinstance(entry, Mapping) and isinstance(entry.get("uid"), int):
+            owners[entry["uid"]] = str(entry.get("name"))
+    return owners
 
 
 def _problem(name: str, uid: object, names: set[str], owners: dict[object, str]) -> str | None:
