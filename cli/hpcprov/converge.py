@@ -93,7 +93,8 @@ class Converge:
             return
         if phase is not self.clock.phase:
             self._end_phase()
-        self.clock.begin(phase, event.title)
+        # Only the job's files are Ansible's; its play also serves those who run the playbook alone.
+        self.clock.begin(phase, "the job is put in place" if phase is Phase.SMOKE else event.title)
 
     def _task(self, event: TaskEnded) -> None:
         self.progress.host_ended(event)

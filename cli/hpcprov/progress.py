@@ -14,8 +14,9 @@ from hpcprov.phases import Phase
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-# Without a terminal a long silence looks like a hang: say at least this often where we are.
+# Without a terminal a long silence looks like a hang: say where we are after this long, then ever more rarely.
 HEARTBEAT_SECONDS = 20.0
+HEARTBEAT_MAXIMUM = 120.0
 NAME_WIDTH = max(len(phase) for phase in Phase)
 
 
@@ -31,6 +32,7 @@ class Progress:
         self.hosts: dict[str, dict[Status, int]] = {}
         self.busy: set[str] = set()
         self._said = 0.0
+        self._silence = HEARTBEAT_SECONDS
         self._lock = threading.RLock()
 
     def __enter__(self) -> Progress:
@@ -43,7 +45,7 @@ class Progress:
         """A phase starts."""
         with self._lock:
             self.phase, self.started, self.task = phase, time.monotonic(), title
-            self.hosts, self.busy = {}, set()
+            self.hosts, self.busy, self._silence = {}, set(), HEARTBEAT_SECONDS
             if title:
                 self._phase_line(phase, title)
 
@@ -70,7 +72,7 @@ class Progress:
     def task_started(self, label: str) -> None:
         """All hosts of the play come to a new task."""
         with self._lock:
-            self.task, self.busy = label, set()
+            self.task, self.busy, self._silence = label, set(), HEARTBEAT_SECONDS
 
     def host_started(self, host: str) -> None:
         """A host works on the task."""
@@ -89,11 +91,12 @@ class Progress:
         """About once a second while something runs."""
         with self._lock:
             now = time.monotonic()
-            if self.phase is None or now - max(self._said, self.started) < HEARTBEAT_SECONDS:
+            if self.phase is None or now - max(self._said, self.started) < self._silence:
                 return
             where = f" on {', '.join(sorted(self.busy)[:4])}" if self.busy else ""
             more = f" and {len(self.busy) - 4} more" if len(self.busy) > 4 else ""
             self._phase_line(self.phase, f"{now - self.started:6.0f} s  … {self.task}{where}{more}")
+            self._silence = min(2 * self._silence, HEARTBEAT_MAXIMUM)
 
     def _phase_line(self, phase: Phase, text: str, style: str | None = None) -> None:
         self._show(f"{phase:<{NAME_WIDTH}}  {text}".rstrip(), style)

@@ -83,7 +83,7 @@ class Steps:
             # The job comes after verify, and its output is streamed.
             extra_vars={"smoke_run_job": False},
         )
-        self.clock.begin(playbooks[0], "Ansible starts")
+        self.clock.begin(playbooks[0])
         converge.Converge(self.result, self.progress, self.clock).run(request)
 
     def verify(self) -> None:

@@ -31,15 +31,17 @@ def test_a_log_gets_one_line_per_phase_and_signs_of_life(monkeypatch: pytest.Mon
         plain.tick()
         plain.tick()
         plain.host_ended(ended("head", Status.CHANGED))
-        now += 20
+        now += 39
         plain.tick()
-        plain.end(Phase.BASE, 41.0, "changed: head 1")
+        now += 2
+        plain.tick()
+        plain.end(Phase.BASE, 62.0, "changed: head 1")
         plain.tick()
     assert lines == [
         "base        Names, users, time",
         "base            21 s  … packages: Packages are there on head, node01",
-        "base            41 s  … packages: Packages are there on node01",
-        "base          41.0 s  changed: head 1",
+        "base            62 s  … packages: Packages are there on node01",
+        "base          62.0 s  changed: head 1",
     ]
 
 
