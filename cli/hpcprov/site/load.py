@@ -10,9 +10,10 @@ from hpcprov.errors import Finding
 from hpcprov.site.document import Document, read_document
 from hpcprov.site.findings import Findings, Place, errors_of, site_error
 from hpcprov.site.model import DEFAULT_DOMAIN, Host, Site, build_host, short_name, text_of
+from hpcprov.site.reader import read_tree
 from hpcprov.site.rules import Draft, run_rules
 from hpcprov.site.templating import Resolver, holds_template
-from hpcprov.site.tree import Layer, Tree, read_tree
+from hpcprov.site.tree import Layer, Tree
 from hpcprov.site.variables import Variables
 
 
