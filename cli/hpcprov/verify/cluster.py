@@ -62,7 +62,8 @@ class Cluster:
 
     def start_probes(self) -> None:
         """Begin with the rounds over all hosts."""
-        self._started.setdefault("probes", ThreadPoolExecutor(max_workers=1).submit(self._gather))
+        if "probes" not in self._started:
+            self._started["probes"] = self._pool.submit(self._gather)
 
     def start_jobs(self, *, run: bool = True, parallel: bool = True) -> None:
         """Begin with the jobs: on every node, and the two-node programs."""
