@@ -15,7 +15,8 @@ from hpcprov.site import check_site, load_site
 MINIMAL = """\
 all:
   vars:
-    {cluster_name: test, cluster_network: 10.1.0.0/24, nfs_mounts: [{path: /shared, server: nas}], level: all, deep: all}
+    {cluster_name: test, cluster_network: 10.1.0.0/24, level: all, deep: all,
+     nfs_mounts: [{path: /shared, server: nas}]}
   children:
     controller: {hosts: {head: {ansible_host: 10.1.0.1, ansible_user: root, ansible_port: 2222}}}
     database: {hosts: {head: }}
