@@ -1,0 +1,76 @@
+"""Role storage: a client reads and writes over NFS what the site allows it, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hpcprov.site import Site
+
+
+@pytest.fixture
+def store(nodes: Callable[[str], Any]) -> Any:
+    return nodes("store")
+
+
+@pytest.fixture
+def client(nodes: Callable[[str], Any]) -> Any:
+    return nodes("client")
+
+
+@pytest.fixture
+def url(site: Site) -> Callable[..., str]:
+    """An NFS URL on the server, as a given user."""
+    address = site.hosts["store"].cluster_address
+    return lambda path, uid=64100: f"'nfs://{address}{path}?version=4&uid={uid}&gid={uid}'"
+
+
+def test_server_runs_and_starts_at_boot(store: Any) -> None:
+    service = store.service("nfs-ganesha")
+    assert service.is_running and service.is_enabled
+
+
+def test_client_writes_and_reads_back(client: Any, store: Any, url: Callable[..., str]) -> None:
+    client.check_output("head -c 3000000 /dev/urandom > /tmp/sent")
+    client.check_output(f"nfs-cp /tmp/sent {url('/export/data/smoke/file')}")
+    arrived = store.file("/export/data/smoke/file")
+    assert (arrived.uid, arrived.size) == (64100, 3000000)
+    client.check_output(f"nfs-cp {url('/export/data/smoke/file')} /tmp/back")
+    assert client.run("cmp /tmp/sent /tmp/back").rc == 0
+
+
+def test_root_of_a_client_is_nobody(client: Any, store: Any, url: Callable[..., str]) -> None:
+    client.check_output("echo x > /tmp/small")
+    client.check_output(f"nfs-cp /tmp/small {url('/export/data/open/by-root', uid=0)}")
+    assert store.file("/export/data/open/by-root").user == "nobody"
+    refused = client.run(f"nfs-cp /tmp/small {url('/export/data/smoke/by-root', uid=0)}")
+    assert refused.rc != 0
+    assert not store.file("/export/data/smoke/by-root").exists
+
+
+def test_read_only_export_is_read_only(client: Any, store: Any, url: Callable[..., str]) -> None:
+    store.check_output("echo hello > /export/readonly/file && chmod 777 /export/readonly")
+    client.check_output(f"nfs-cp {url('/export/readonly/file')} /tmp/hello")
+    assert client.file("/tmp/hello").content_string == "hello\n"
+    assert client.run(f"nfs-cp /tmp/hello {url('/export/readonly/mine')}").rc != 0
+    assert not store.file("/export/readonly/mine").exists
+
+
+def test_export_for_others_is_closed(client: Any, store: Any, url: Callable[..., str]) -> None:
+    store.check_output("echo secret > /export/other/file")
+    assert client.run(f"nfs-cp {url('/export/other/file')} /tmp/secret").rc != 0
+
+
+def test_directories_of_the_site_are_there(store: Any) -> None:
+    smoke = store.file("/export/data/smoke")
+    assert (smoke.uid, smoke.gid, smoke.mode) == (64100, 64100, 0o755)
+
+
+def test_directory_from_outside_is_left_alone(client: Any) -> None:
+    assert client.mount_point("/shared").exists
+    units = client.check_output(
+        "systemctl list-unit-files --no-legend --plain 'shared.*mount' | awk '$2 != \"generated\"'"
+    )
+    assert units == ""
+    assert not client.package("nfs-ganesha").is_installed
