@@ -87,6 +87,7 @@ def build_host(name: str, variables: Mapping[str, Any], groups: frozenset[str]) 
     address = text_of(variables.get("ansible_host")) or name
     cluster_address = text_of(variables.get("cluster_address")) or (address if is_address(address) else "")
     port = variables.get("ansible_port")
+    key = text_of(variables.get("ansible_ssh_private_key_file"))
     ssh_args = (variables.get("ansible_ssh_common_args"), variables.get("ansible_ssh_extra_args"))
     return Host(
         name=name,
@@ -95,7 +96,7 @@ def build_host(name: str, variables: Mapping[str, Any], groups: frozenset[str]) 
         cluster_address=cluster_address,
         user=text_of(variables.get("ansible_user")),
         port=int(port) if isinstance(port, int) or (isinstance(port, str) and port.isdecimal()) else None,
-        ssh_key=text_of(variables.get("ansible_ssh_private_key_file")),
+        ssh_key=str(Path(key).expanduser()) if key else None,
         ssh_args=" ".join(str(part) for part in ssh_args if part),
         vars=variables,
         groups=groups,
