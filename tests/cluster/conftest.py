@@ -6,6 +6,7 @@ of the marked groups, `jobs` and `cluster` are about the site. End a bad case wi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +89,20 @@ def probe(request: pytest.FixtureRequest, cluster: Cluster) -> Probe:
     return found
 
 
+def site_path(cluster: Cluster) -> Path:
+    """The site file as the admin can type it."""
+    path = cluster.site.path
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 @pytest.fixture
-def part(probe: Probe) -> Any:
+def repair(cluster: Cluster) -> Callable[[str], str]:
+    """The command that brings one phase of a deploy back to what the site file says."""
+    return lambda phase: f"hpcprov deploy {site_path(cluster)} --from {phase} --to {phase}"
+
+
+@pytest.fixture
+def part(probe: Probe, cluster: Cluster) -> Any:
     """Read one part of what a host said; a part that broke on the host fails the check."""
 
     def read(name: str) -> Any:
@@ -99,7 +112,7 @@ def part(probe: Probe) -> Any:
                 expected=f"the host tells about {name.replace('_', ' ')}",
                 found=found["error"],
                 cause="the program is not installed, or its daemon does not run",
-                fix=f"hpcprov deploy --limit {probe.host.name}",
+                fix=f"hpcprov deploy {site_path(cluster)}",
             )
         return found
 
@@ -123,7 +136,7 @@ def jobs(cluster: Cluster) -> dict[str, Any]:
 
 
 @pytest.fixture
-def node(probe: Probe, jobs: dict[str, Any]) -> dict[str, Any]:
+def node(probe: Probe, jobs: dict[str, Any], repair: Callable[[str], str]) -> dict[str, Any]:
     """What Slurm and a job said about one compute node."""
     found: dict[str, Any] | None = jobs["nodes"].get(probe.host.node_name)
     if found is None:
@@ -131,7 +144,7 @@ def node(probe: Probe, jobs: dict[str, Any]) -> dict[str, Any]:
             expected=f"Slurm knows the node {probe.host.node_name}",
             found="no such node",
             cause="slurm.conf on the controller was written without it",
-            fix="hpcprov deploy --from scheduler",
+            fix=repair("scheduler"),
         )
     return found
 

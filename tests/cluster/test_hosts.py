@@ -29,7 +29,7 @@ def test_clock(probe):
         expected=f"less than {MAX_OFFSET:.0f} s",
         found=f"{abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}",
         cause="no time server is reached",
-        fix=f"ssh {probe.host.name} chronyc makestep",
+        fix=f"on {probe.host.name}: chronyc makestep",
     )
 
 
@@ -45,11 +45,11 @@ def test_time_service(probe, part):
         any(states[name]["active"] == "active" and states[name].get("enabled") == "enabled" for name in wanted),
         expected="one of " + ", ".join(wanted) + " active and enabled",
         found="none",
-        fix=f"ssh {probe.host.name} systemctl enable --now chrony",
+        fix=f"on {probe.host.name}: systemctl enable --now chrony",
     )
 
 
-def test_own_name(probe, part):
+def test_own_name(probe, part, repair):
     """Own name is the node name and resolves to the cluster address, not to loopback."""
     own = part("own_name")
     host = probe.host
@@ -58,18 +58,18 @@ def test_own_name(probe, part):
         expected=f"hostname {host.node_name}",
         found=own["name"],
         cause="the machine was renamed, or the site file names it differently",
-        fix=f"ssh {host.name} hostnamectl set-hostname {host.node_name}",
+        fix=f"on {host.name}: hostnamectl set-hostname {host.node_name}",
     )
     require(
         own["addresses"] == [host.cluster_address],
         expected=f"{own['name']} resolves to {host.cluster_address}",
         found=", ".join(own["addresses"]) or "nothing",
         cause="a line such as '127.0.1.1 name' in /etc/hosts; ranks of a job would connect to themselves",
-        fix="hpcprov deploy --tags base (or remove that line)",
+        fix=repair("base"),
     )
 
 
-def test_site_names(part, cluster):
+def test_site_names(part, cluster, repair):
     """Names of all hosts resolve to their cluster addresses."""
     wrong = part("wrong_names")
     expected = expect.names(cluster.site)
@@ -79,23 +79,23 @@ def test_site_names(part, cluster):
         expected=f"{len(expected)} names with their addresses",
         found="; ".join(shown[:5]) + (f"; and {len(shown) - 5} more" if len(shown) > 5 else ""),
         cause="/etc/hosts is not the site's",
-        fix="hpcprov deploy --tags base",
+        fix=repair("base"),
     )
 
 
-def test_ids(probe, part, cluster):
+def test_ids(probe, part, cluster, repair):
     """Users munge, slurm, the smoke user and the site's users have the same ids everywhere."""
     reference = cluster.reference("ids")
     mine, theirs = part("ids"), reference.get("ids")
     for user, entry in mine.items():
         if entry is None and theirs[user] is None:
-            fail(expected=f"user {user} exists", found="missing", fix="hpcprov deploy --tags base")
+            fail(expected=f"user {user} exists", found="missing", fix=repair("base"))
         require(
             entry == theirs[user],
             expected=f"{user} is {_ids(theirs[user])} as on {reference.host.name}",
             found=_ids(entry),
             cause="the user was made before hpcprov came, or by another package",
-            fix=f"ssh {probe.host.name} id {user}; then usermod -u and groupmod -g, and hpcprov deploy --tags base",
+            fix=f"on {probe.host.name}: id {user}; then usermod -u and groupmod -g, and {repair('base')}",
         )
 
 

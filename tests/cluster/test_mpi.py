@@ -6,7 +6,7 @@ from hpcprov.verify.checks import require
 
 
 @pytest.mark.groups("login", "compute")
-def test_mpi_plugin(probe, part, cluster):
+def test_mpi_plugin(probe, part, cluster, repair):
     """srun offers what MPI programs are started with, PMIx unless the site says MPICH."""
     answer = part("mpi")
     wanted = expect.mpi_type(cluster.site)
@@ -15,7 +15,7 @@ def test_mpi_plugin(probe, part, cluster):
         expected=f"{wanted} in srun --mpi=list",
         found=" ".join(answer["types"]) or answer["error"],
         cause=f"Slurm's {wanted} plugin is not installed",
-        fix=f"hpcprov deploy --tags slurmd --limit {probe.host.name}",
+        fix=repair("scheduler"),
     )
 
 
@@ -32,28 +32,28 @@ def test_pmix_library(probe, part, cluster):
         expected="libpmix.so",
         found="no such file",
         cause="libpmix-dev is missing; every step with --mpi=pmix would hang",
-        fix=f"hpcprov deploy --limit {probe.host.name} (or: apt-get install libpmix-dev)",
+        fix=f"on {probe.host.name}: apt-get install --reinstall libpmix-dev",
     )
 
 
-def _require_compiled(parallel, kind):
+def _require_compiled(parallel, kind, repair):
     missing = [name for name in parallel["nodes"] if name not in parallel["compiled"][kind]]
     require(
         not missing,
         expected=f"a compiled {kind} program on {', '.join(parallel['nodes'])}",
         found=f"none on {', '.join(missing)}: {parallel['build_said'] or 'no output'}",
         cause="compilers are missing, or /tmp cannot be written",
-        fix="hpcprov deploy --from mpi",
+        fix=repair("mpi"),
     )
 
 
-def test_mpi_program(parallel, two_nodes, cluster):
+def test_mpi_program(parallel, two_nodes, cluster, repair):
     """MPI program runs on two nodes under srun --mpi=pmix, and its ranks exchange data."""
     kind = expect.mpi_type(cluster.site)
     nodes = parallel["nodes"]
     if len(nodes) < 2:
         pytest.skip(f"of no partition two nodes run jobs, only {', '.join(nodes)}")
-    _require_compiled(parallel, "mpi")
+    _require_compiled(parallel, "mpi", repair)
     said = sorted(tuple(rank) for rank in parallel["ranks"])
     size, total = str(len(nodes)), str(sum(range(1, len(nodes) + 1)))
     shown = "; ".join(f"rank {rank} of {of} on {host}, sum {got}" for rank, of, got, host in said)
@@ -74,11 +74,11 @@ def test_mpi_program(parallel, two_nodes, cluster):
     )
 
 
-def test_openmp_program(parallel):
+def test_openmp_program(parallel, repair):
     """OpenMP program has as many threads as the task has CPUs."""
     if parallel["cpus"] < 2:
         pytest.skip("the nodes have one CPU each")
-    _require_compiled(parallel, "openmp")
+    _require_compiled(parallel, "openmp", repair)
     wanted = str(parallel["cpus"])
     said = parallel["threads"]
     require(

@@ -13,7 +13,7 @@ CAUSES = {
 }
 
 
-def _require_decoded(answer, maker, reader):
+def _require_decoded(answer, maker, reader, repair):
     if answer is None:
         pytest.skip(f"{maker} made no credential")
     cause = next((cause for status, cause in CAUSES.items() if status in answer["status"]), "munged does not run")
@@ -22,16 +22,16 @@ def _require_decoded(answer, maker, reader):
         expected=f"{reader} accepts a credential made on {maker}",
         found=answer["status"],
         cause=cause,
-        fix=f"hpcprov deploy --tags munge, or ssh {reader} systemctl restart munge",
+        fix=f"{repair('base')}; or on {reader}: systemctl restart munge",
     )
 
 
-def test_from_controller(probe, part, cluster):
+def test_from_controller(probe, part, cluster, repair):
     """Munge credential of the controller is accepted here."""
-    _require_decoded(part("decoded"), cluster.controller, probe.host.name)
+    _require_decoded(part("decoded"), cluster.controller, probe.host.name, repair)
 
 
-def test_to_controller(probe, part, cluster):
+def test_to_controller(probe, part, cluster, repair):
     """Munge credential made here is accepted on the controller."""
     collected = cluster.collected.get(cluster.controller)
     if collected is None or collected.error:
@@ -42,9 +42,9 @@ def test_to_controller(probe, part, cluster):
             expected="munge makes a credential",
             found=made["error"],
             cause="munged does not run",
-            fix=f"ssh {probe.host.name} 'systemctl restart munge; journalctl -u munge -n 20'",
+            fix=f"on {probe.host.name}: systemctl restart munge; journalctl -u munge -n 20",
         )
-    _require_decoded(collected.get("decoded").get(probe.host.name), probe.host.name, cluster.controller)
+    _require_decoded(collected.get("decoded").get(probe.host.name), probe.host.name, cluster.controller, repair)
 
 
 def test_key_private(probe, part):
@@ -56,18 +56,18 @@ def test_key_private(probe, part):
         expected="munge:munge 0400",
         found=f"{found} on {key['path']}",
         cause="munged refuses to start with such a key",
-        fix=f"ssh {probe.host.name} 'chown munge:munge {key['path']} && chmod 0400 {key['path']}'",
+        fix=f"on {probe.host.name}: chown munge:munge {key['path']} && chmod 0400 {key['path']}",
     )
     directory = key["directory"]
     require(
         directory["owner"] == "munge" and int(directory["mode"], 8) & 0o027 == 0,
         expected="directory of the key closed to others, owned by munge",
         found=f"{directory['owner']} {directory['mode']} on {directory['path']}",
-        fix=f"ssh {probe.host.name} 'chown munge:munge {directory['path']} && chmod 0700 {directory['path']}'",
+        fix=f"on {probe.host.name}: chown munge:munge {directory['path']} && chmod 0700 {directory['path']}",
     )
 
 
-def test_same_key(probe, part, cluster):
+def test_same_key(probe, part, cluster, repair):
     """Munge key is the same on all hosts."""
     reference = cluster.probes.get(cluster.controller)
     theirs = reference.get("munge_key") if reference and not reference.error else None
@@ -79,5 +79,5 @@ def test_same_key(probe, part, cluster):
         expected=f"the key of {cluster.controller}",
         found="another key",
         cause="the key was made on the host, or rotated without it",
-        fix=f"hpcprov deploy --tags munge --limit {probe.host.name}",
+        fix=repair("base"),
     )

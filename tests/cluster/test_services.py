@@ -17,19 +17,19 @@ def _wanted(probe):
     return wanted
 
 
-def test_active(probe, part):
+def test_active(probe, part, cluster):
     """Daemons run: munge, slurmctld, slurmdbd, slurmd, the database."""
     states = part("services")
     for purpose, names in _wanted(probe).items():
         unit, state = chosen(states, names)
         if state is None:
-            fail(expected=f"{purpose} is installed", found="no such unit", fix="hpcprov deploy")
+            fail(expected=f"{purpose} is installed", found="no such unit", fix=f"hpcprov deploy {cluster.site.path}")
         journal = " | ".join(line.strip() for line in state.get("journal", [])[-3:])
         require(
             state["active"] == "active",
             expected=f"{unit} runs",
             found=f"{state['active']} ({state['sub']})" + (f", its journal ends: {journal}" if journal else ""),
-            fix=f"ssh {probe.host.name} 'journalctl -u {unit} -n 50; systemctl restart {unit}'",
+            fix=f"on {probe.host.name}: journalctl -u {unit} -n 50; systemctl restart {unit}",
         )
 
 
@@ -43,5 +43,5 @@ def test_enabled(probe, part):
             expected=f"{unit} is enabled",
             found=state and state["enabled"],
             cause="the node would be missing after its next reboot",
-            fix=f"ssh {probe.host.name} systemctl enable {unit}",
+            fix=f"on {probe.host.name}: systemctl enable {unit}",
         )

@@ -16,7 +16,7 @@ def test_controller_answers(probe, part):
         expected="scontrol ping says UP",
         found=answer["said"] or "nothing",
         cause="slurmctld is down, a firewall closes port 6817, or munge refuses the host",
-        fix=f"ssh {probe.host.name} scontrol ping; on the controller: journalctl -u slurmctld -n 50",
+        fix=f"on {probe.host.name}: scontrol ping; on the controller: journalctl -u slurmctld -n 50",
     )
 
 
@@ -28,20 +28,20 @@ def test_submit(cluster):
         expected=f"{cluster.smoke_user} reaches the controller from {cluster.submit_host}",
         found=error,
         cause="slurmctld is down, or Slurm is not set up on the host where users log in",
-        fix=f"ssh {cluster.submit_host} runuser -l {cluster.smoke_user} -c sinfo; "
+        fix=f"on {cluster.submit_host}: runuser -l {cluster.smoke_user} -c sinfo; "
         "on the controller: journalctl -u slurmctld -n 50",
     )
 
 
 @pytest.mark.groups("controller", "database", "login", "compute")
-def test_same_version(probe, part, cluster):
+def test_same_version(probe, part, cluster, repair):
     """Slurm has the same version on all hosts."""
     mine = part("slurm_version")
     require(
         mine,
         expected="Slurm is installed",
         found="no program of it",
-        fix=f"hpcprov deploy --limit {probe.host.name}",
+        fix=repair("scheduler"),
     )
     reference = cluster.reference("slurm_version")
     theirs = reference.get("slurm_version")
@@ -50,7 +50,7 @@ def test_same_version(probe, part, cluster):
         expected=f"version {theirs} as on {reference.host.name}",
         found=mine,
         cause="the host was installed or upgraded at another time",
-        fix=f"hpcprov deploy --limit {probe.host.name}",
+        fix=repair("scheduler"),
     )
 
 
@@ -94,7 +94,7 @@ def test_job_runs(probe, node):
         expected="a job of one task",
         found=node.get("error"),
         cause="munge key, clock, name resolution or slurmd of the node",
-        fix=f"srun -w {probe.host.node_name} hostname; ssh {probe.host.name} journalctl -u slurmd -n 50",
+        fix=f"srun -w {probe.host.node_name} hostname; on {probe.host.name}: journalctl -u slurmd -n 50",
     )
     require(
         node["told"]["hostname"].split(".")[0] == probe.host.node_name,
@@ -106,19 +106,19 @@ def test_job_runs(probe, node):
 
 
 @pytest.mark.groups("compute")
-def test_job_user(told, jobs, cluster):
+def test_job_user(told, jobs, cluster, repair):
     """Job runs as the user who submitted it."""
     require(
         told["uid"] == str(jobs["user_uid"]),
         expected=f"uid {jobs['user_uid']} ({cluster.smoke_user})",
         found=f"uid {told['uid']}",
         cause="the user's uid differs between hosts",
-        fix="hpcprov deploy --tags base",
+        fix=repair("base"),
     )
 
 
 @pytest.mark.groups("compute")
-def test_job_memlock(probe, part, told):
+def test_job_memlock(probe, part, told, repair):
     """Locked memory is unlimited within a job."""
     wanted = str(probe.host.vars.get("base_memlock", "unlimited"))
     if told["memlock"] != wanted and part("container") is True and told["memlock"] == part("locked_memory_limit"):
@@ -128,18 +128,18 @@ def test_job_memlock(probe, part, told):
         expected=f"memlock {wanted}",
         found=f"{told['memlock']} KiB",
         cause="slurmd was started with a lower limit, or the submitting shell's limit was propagated",
-        fix="LimitMEMLOCK=infinity for slurmd, PropagateResourceLimitsExcept=MEMLOCK: hpcprov deploy --tags slurmd",
+        fix=repair("scheduler"),
     )
 
 
 @pytest.mark.groups("controller", "database", "compute")
-def test_state_directories(probe, part, config):
+def test_state_directories(probe, part, config, repair):
     """Slurm's state and secrets can be written by their owner only."""
     paths = part("paths")
     for purpose, path in expect.slurm_paths(config, probe.host).items():
         facts = paths.get(path)
         if facts is None:
-            fail(expected=f"{purpose} {path}", found="it is missing", fix="hpcprov deploy")
+            fail(expected=f"{purpose} {path}", found="it is missing", fix=repair("accounting"))
         owner = "root" if purpose == "SlurmdSpoolDir" else str(probe.host.vars.get("slurm_user", "slurm"))
         forbidden = 0o077 if purpose == "slurmdbd.conf" else 0o022
         require(
@@ -147,5 +147,5 @@ def test_state_directories(probe, part, config):
             expected=f"{purpose} {path} owned by {owner}, closed to others",
             found=f"{facts['owner']}:{facts['group']} {facts['mode']}",
             cause="anyone who writes there can run jobs as others, or read the database password",
-            fix=f"ssh {probe.host.name} 'chown {owner} {path} && chmod go-w {path}'",
+            fix=f"on {probe.host.name}: chown {owner} {path} && chmod go-w {path}",
         )

@@ -6,7 +6,7 @@ from hpcprov.verify.checks import fail, require
 
 
 @pytest.mark.groups("login", "compute")
-def test_modules(probe, part):
+def test_modules(part, repair):
     """Environment modules work in a login shell of the smoke user."""
     answer = part("modules")
     require(
@@ -14,12 +14,12 @@ def test_modules(probe, part):
         expected="the command module",
         found=answer["error"],
         cause="Lmod is not installed, or /etc/profile.d is not read",
-        fix=f"hpcprov deploy --tags mpi --limit {probe.host.name}",
+        fix=repair("mpi"),
     )
 
 
 @pytest.mark.groups("compute")
-def test_frameworks(probe, part):
+def test_frameworks(probe, repair):
     """Training frameworks load as a module and import."""
     wanted = expect.frameworks(probe.host)
     if not wanted:
@@ -31,5 +31,5 @@ def test_frameworks(probe, part):
                 expected=f"module load {module} and import {package}",
                 found=answer["error"],
                 cause="shared storage is not mounted here, or the environment is broken",
-                fix="hpcprov deploy --from frameworks",
+                fix=repair("frameworks"),
             )

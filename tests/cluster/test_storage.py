@@ -38,7 +38,7 @@ def test_served(probe, part):
         state["active"] == "active" and state.get("enabled") in ("enabled", "alias"),
         expected=f"{unit} active and enabled",
         found=f"{state['active']} and {state.get('enabled') or 'not installed'}",
-        fix=f"ssh {probe.host.name} systemctl enable --now {unit}",
+        fix=f"on {probe.host.name}: systemctl enable --now {unit}",
     )
 
 
@@ -61,7 +61,7 @@ def test_writable(probe, part, cluster):
                 expected=f"{cluster.smoke_user} writes and reads on {path}",
                 found=error,
                 cause=_cause(error),
-                fix=f"ssh {probe.host.name} 'findmnt -T {path}; df -h {path}; ls -ld {path}/*'",
+                fix=f"on {probe.host.name}: findmnt -T {path}; df -h {path}; ls -ld {path}/*",
             )
     if not checked:
         pytest.skip("nothing to write to: the path is read-only, or its seeding host failed")
@@ -91,7 +91,7 @@ def test_same_everywhere(probe, part, cluster):
             expected=f"{seeder.host.name} reads what {probe.host.name} wrote on {path}",
             found="the file is not there",
             cause=f"another file system under the same path; {_where(answers[path])}",
-            fix=f"ssh {probe.host.name} 'findmnt -T {path}' and the same on {seeder.host.name}",
+            fix=f"on {probe.host.name}: findmnt -T {path} and the same on {seeder.host.name}",
         )
     if not checked:
         pytest.skip("nothing was written")
