@@ -220,12 +220,12 @@ def _below(path: str, parents: Sequence[str]) -> bool:
 # ------------------------------------------------------------------ files and services for the modules
 
 
-def files(shared: Shares, backend: str, threads: int) -> list[dict[str, Any]]:
+def files(shared: Shares, backend: str, threads: int, core: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Files for the module hpc_files; `backend` is what this host really serves with ("" when it serves nothing)."""
     result: list[dict[str, Any]] = []
     if shared.exports:
         result += [{"dest": export.path, "state": "directory"} for export in shared.exports]
-        result += _server_files(shared.exports, backend, threads)
+        result += _server_files(shared.exports, backend, threads, core)
     result += [{"state": "directory"} | {_FILE_KEYS[key]: str(value) for key, value in directory.items()}
                for directory in shared.directories]  # fmt: skip
     for mount in shared.mounts:
@@ -240,7 +240,7 @@ def _text(dest: str, content: str) -> dict[str, Any]:
     return {"dest": dest, "content": content, "owner": "root", "group": "root", "mode": "0644"}
 
 
-def _server_files(exports: list[Export], backend: str, threads: int) -> list[dict[str, Any]]:
+def _server_files(exports: list[Export], backend: str, threads: int, core: Sequence[str]) -> list[dict[str, Any]]:
     needs = "\n".join(f"RequiresMountsFor={export.path}" for export in exports)
     # An export on a disk that is not mounted yet would serve the empty directory below it (NFS-09).
     drop_in = f"{HEADER}[Unit]\n{needs}\n"
@@ -261,15 +261,19 @@ def _server_files(exports: list[Export], backend: str, threads: int) -> list[dic
     if backend == "ganesha":
         return [
             gone,
-            _text(GANESHA_FILE, HEADER + ganesha_conf()),
+            _text(GANESHA_FILE, HEADER + ganesha_conf(core)),
             _text(GANESHA_EXPORTS_FILE, HEADER + ganesha_exports(exports)),
             _text(ganesha_drop_in, drop_in),
         ]
     return [gone]
 
 
-def ganesha_conf() -> str:
-    """nfs-ganesha without its exports, which it can read again while it runs."""
+def ganesha_conf(core: Sequence[str] = ()) -> str:
+    """nfs-ganesha without its exports, which it can read again while it runs.
+
+    `core` are further lines of NFS_CORE_PARAM, which differ by version.
+    """
+    further = "".join(f"    {line}\n" for line in core)
     return f"""\
 NFS_CORE_PARAM {{
     # Version 4 needs one port and no rpcbind.
@@ -277,7 +281,7 @@ NFS_CORE_PARAM {{
     NFS_Port = 2049;
     Enable_NLM = false;
     Enable_RQUOTA = false;
-}}
+{further}}}
 NFSv4 {{
     RecoveryBackend = fs;
 }}
@@ -394,6 +398,7 @@ def plan(
     backend: str,
     directories: Sequence[Mapping[str, Any]] = (),
     threads: int = 64,
+    ganesha_core: Sequence[str] = (),
     probed: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What role storage hands to its modules, as plain data.
@@ -415,7 +420,7 @@ def plan(
             {key: getattr(mount, key) for key in ("path", "action", "what", "server", "unit", "check", "options")}
             for mount in shared.mounts
         ],
-        "files": files(shared, used, threads),
+        "files": files(shared, used, threads, ganesha_core),
         "services": services(shared, used),
         "notices": shared.notices,
     }
