@@ -13,7 +13,7 @@ CAUSES = {
 }
 
 
-def _require_decoded(answer, maker, reader, repair):
+def _require_decoded(answer, maker, reader, fix):
     if answer is None:
         pytest.skip(f"{maker} made no credential")
     cause = next((cause for status, cause in CAUSES.items() if status in answer["status"]), "munged does not run")
@@ -22,13 +22,17 @@ def _require_decoded(answer, maker, reader, repair):
         expected=f"{reader} accepts a credential made on {maker}",
         found=answer["status"],
         cause=cause,
-        fix=f"{repair('base')}; or on {reader}: systemctl restart munge",
+        fix=fix,
     )
+
+
+def _fix(probe, repair):
+    return f"{repair('base')}; or on {probe.host.name}: systemctl restart munge"
 
 
 def test_from_controller(probe, part, cluster, repair):
     """Munge credential of the controller is accepted here."""
-    _require_decoded(part("decoded"), cluster.controller, probe.host.name, repair)
+    _require_decoded(part("decoded"), cluster.controller, probe.host.name, _fix(probe, repair))
 
 
 def test_to_controller(probe, part, cluster, repair):
@@ -44,7 +48,9 @@ def test_to_controller(probe, part, cluster, repair):
             cause="munged does not run",
             fix=f"on {probe.host.name}: systemctl restart munge; journalctl -u munge -n 20",
         )
-    _require_decoded(collected.get("decoded").get(probe.host.name), probe.host.name, cluster.controller, repair)
+    _require_decoded(
+        collected.get("decoded").get(probe.host.name), probe.host.name, cluster.controller, _fix(probe, repair)
+    )
 
 
 def test_key_private(probe, part):

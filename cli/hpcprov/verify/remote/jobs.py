@@ -19,7 +19,7 @@ import time
 from typing import Any
 
 NAME = "hpcprov-verify"
-GRANT_LIMIT = 15  # seconds to wait for resources; a full cluster must not hang verify
+GRANT_LIMIT = 30  # seconds to wait for resources; a full cluster must not hang verify
 RUN_LIMIT = 60  # seconds for one step; loaded machines are slow, and nothing healthy waits for it
 ACCOUNTING_LIMIT = 20
 # Flags behind a state (IDLE+DRAIN, DOWN*) that keep Slurm from starting a job there.

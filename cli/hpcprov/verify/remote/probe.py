@@ -121,7 +121,7 @@ def munge_decode(credential: str) -> dict[str, Any]:
     made_on = re.search(r"^ENCODE_HOST:\s*(\S+)", out, re.M)
     return {
         "ok": code == 0,
-        "status": status.group(1) if status else last_line(err),
+        "status": status.group(1) if status else last_line(err).replace("unmunge: Error: ", ""),
         "made_on": made_on.group(1) if made_on else "",
     }
 
@@ -289,7 +289,8 @@ def slurm_config() -> dict[str, Any]:
 def ping() -> dict[str, Any]:
     """Whether the controller answers from here."""
     code, out, err = command("scontrol", "ping")
-    return {"ok": code == 0 and " is UP" in out, "said": last_line(out) or last_line(err)}
+    told = re.search(r"^.* is (?:UP|DOWN).*$", out, re.M)  # a banner of stars may stand around it
+    return {"ok": code == 0 and " is UP" in out, "said": told.group() if told else last_line(err)}
 
 
 def mpi_types() -> dict[str, Any]:
