@@ -35,7 +35,7 @@ class Clock:
         self.put_by()
         seconds = round(self.carried.pop(phase), 2)
         self.result.phases.append(PhaseResult(name=phase.value, seconds=seconds, status=status))
-        self.progress.end(phase, seconds, note, ok=status == "done")
+        self.progress.end(phase, seconds, note, status=status)
         self.save()
 
     def put_by(self) -> None:

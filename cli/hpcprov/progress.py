@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from hpcprov.ansible.events import Status, TaskEnded
 from hpcprov.console import err, say
 from hpcprov.phases import Phase
+from hpcprov.results import PhaseStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 # Without a terminal a long silence looks like a hang: say where we are after this long, then ever more rarely.
 HEARTBEAT_SECONDS = 20.0
 HEARTBEAT_MAXIMUM = 120.0
+MARKS: dict[PhaseStatus, tuple[str, str | None]] = {
+    "done": ("", None),
+    "failed": ("FAILED  ", "bold red"),
+    "interrupted": ("STOPPED  ", "bold yellow"),
+}
 NAME_WIDTH = max(len(phase) for phase in Phase)
 
 
@@ -44,16 +50,18 @@ class Progress:
     def begin(self, phase: Phase, title: str = "") -> None:
         """A phase starts."""
         with self._lock:
-            self.phase, self.started, self.task = phase, time.monotonic(), title
+            if phase is not self.phase:
+                self.started = time.monotonic()
+            self.phase, self.task = phase, title
             self.hosts, self.busy, self._silence = {}, set(), HEARTBEAT_SECONDS
             if title:
                 self._phase_line(phase, title)
 
-    def end(self, phase: Phase, seconds: float, note: str = "", *, ok: bool = True) -> None:
+    def end(self, phase: Phase, seconds: float, note: str = "", *, status: PhaseStatus = "done") -> None:
         """A phase is over: its line, with its time."""
+        mark, style = MARKS[status]
         with self._lock:
-            mark = "" if ok else "FAILED  "
-            self._phase_line(phase, f"{seconds:6.1f} s  {mark}{note}", style=None if ok else "bold red")
+            self._phase_line(phase, f"{seconds:6.1f} s  {mark}{note}", style=style)
             self.phase = None
 
     def line(self, text: str) -> None:

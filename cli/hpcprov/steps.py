@@ -114,7 +114,8 @@ class Steps:
         self.result.proven = outcome.passed
         if outcome.framework:
             name, _, version = outcome.framework.partition(" ")
-            self.result.versions[name] = version
+            if name.lower() not in map(str.lower, self.result.versions):
+                self.result.versions[name] = version
         if not outcome.passed:
             self.clock.end(status="failed")
             raise SmokeError(f"the training job did not pass: {outcome.reason or 'no reason given'}")

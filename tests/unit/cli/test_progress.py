@@ -47,7 +47,7 @@ def test_a_log_gets_one_line_per_phase_and_signs_of_life(monkeypatch: pytest.Mon
 
 def test_failed_phase_is_marked() -> None:
     lines: list[str] = []
-    Progress(record=lines.append).end(Phase.SCHEDULER, 3.04, "changed: head 2", ok=False)
+    Progress(record=lines.append).end(Phase.SCHEDULER, 3.04, "changed: head 2", status="failed")
     assert lines == ["scheduler      3.0 s  FAILED  changed: head 2"]
 
 
