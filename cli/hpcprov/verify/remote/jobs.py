@@ -271,7 +271,7 @@ def accounted(job: str) -> dict[str, Any]:
         row = out.strip().splitlines()[0].split("|") if out.strip() else []
         if len(row) == 5 and row[1] not in ("PENDING", "RUNNING"):
             return {"state": row[1], "user": row[2], "cluster": row[3], "nodes": row[4]}
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or "storage is disabled" in err:
             said = reason(err) or (f"state {row[1]}" if len(row) == 5 else "no record")
             return {"error": f"{said} after {ACCOUNTING_LIMIT} s" if code == 0 else said}
         time.sleep(0.3)
