@@ -18,7 +18,6 @@ def environment() -> dict[str, str]:
         "ANSIBLE_LIBRARY": str(root / "playbooks" / "library"),
         "ANSIBLE_ACTION_PLUGINS": str(root / "playbooks" / "action_plugins"),
         "ANSIBLE_FILTER_PLUGINS": str(root / "playbooks" / "filter_plugins"),
-        "ANSIBLE_ACTION_PLUGINS": str(root / "playbooks" / "action_plugins"),
         "ANSIBLE_MODULE_UTILS": str(root / "playbooks" / "module_utils"),
         # ansible-runner switches the check off wherever nobody says otherwise.
         "ANSIBLE_HOST_KEY_CHECKING": "True",

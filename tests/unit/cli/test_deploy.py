@@ -22,6 +22,8 @@ all:
   vars:
     cluster_name: tiny
     cluster_network: 127.0.0.0/8
+    nfs_backend: external
+    nfs_mounts: [{{path: /shared}}]
     ansible_connection: local
     ansible_user: root
     ansible_port: {port}
