@@ -41,7 +41,8 @@ def run(
     tally = Tally(report)
     code, broken, said = _run_pytest(_arguments(site, keyword, junit, hosts), tally)
     if code == NO_TESTS:
-        raise UsageError(f"no check matches -k {keyword!r}", hint="words are parts of check, file or host names")
+        what = f"matches -k {keyword!r}" if keyword else "is about these hosts"
+        raise UsageError(f"no check {what}", hint="words are parts of check, file or host names")
     if code == BAD_USE and keyword and "-k" in said:
         raise UsageError(f"-k {keyword!r} cannot be read", why=said)
     if broken or code not in (0, 1):

@@ -110,9 +110,10 @@ class Cluster:
         return expect.seed_hosts(self.site, self.chosen)
 
     def reference(self, part: str) -> Probe:
-        """The host that the others are compared with: the controller, else the first that said anything about it."""
-        answered = [probe for probe in self.probes.values() if probe.get(part)]
-        return next((probe for probe in answered if probe.host.name == self.controller), answered[0])
+        """Whom the others are compared with: the controller, also when it is not chosen, else the first who knows."""
+        asked = [self.seeds[self.controller]] if self.controller in self.seeds else []
+        known = (probe for probe in [*asked, *self.probes.values()] if probe.get(part))
+        return next(probe for probe in known if "error" not in probe.get(part))
 
     def close(self) -> None:
         """End connections."""
@@ -142,6 +143,9 @@ class Cluster:
             "host": name,
             "smoke_user": self.smoke_user,
             "is_controller": name == self.controller,
+            "users": expect.fixed_users(self.site),
+            "munge_key": expect.MUNGE_KEY,
+            "daemon": expect.daemon(self.site.hosts[name]),
         }
 
     def _gather(self) -> tuple[dict[str, Probe], dict[str, Probe], dict[str, Probe]]:
@@ -184,10 +188,8 @@ class Cluster:
         alternatives = [*expect.units(host).values(), expect.time_units(host), ["nfs-server", "nfs-ganesha"]]
         return {
             "names": expect.names(self.site),
-            "users": expect.fixed_users(self.site),
             "units": sorted({name for names in alternatives for name in names}),
             "munge": host.is_in(*expect.MUNGE_GROUPS),
-            "munge_key": expect.MUNGE_KEY,
             "credential": credential,
             "seeded": {
                 path: entry
@@ -195,7 +197,6 @@ class Cluster:
                 if path in mine and path not in expect.read_only_paths(host)
             },
             "paths": list(expect.slurm_paths(config, host).values()),
-            "daemon": expect.daemon(host),
             "modules": host.is_in("login", "compute"),
             "frameworks": expect.frameworks(host),
         }

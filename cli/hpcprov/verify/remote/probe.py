@@ -352,6 +352,9 @@ def seed(p: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     if p["is_controller"]:
         jobs["munge"] = munge_encode
         jobs["config"] = slurm_config
+        jobs["ids"] = lambda: ids(p["users"])
+        jobs["munge_key"] = lambda: munge_key(p["run_id"], p["munge_key"])
+        jobs["slurm_version"] = lambda: version(p["daemon"])
     return jobs
 
 
