@@ -54,7 +54,9 @@ def read_query(database, user):
     """One query for all that has to be known: the schema, the user's hosts with hash, and the hosts with all rights."""
     return (
         "SELECT 'schema', schema_name, '' FROM information_schema.schemata WHERE schema_name='{database}';\n"
-        "SELECT 'user', Host, IF(authentication_string = '', Password, authentication_string) FROM mysql.user WHERE User='{user}';\n"
+        # Servers before 10.4 keep the hash in the older column.
+        "SELECT 'user', Host, IF(authentication_string = '', Password, authentication_string)"
+        " FROM mysql.user WHERE User='{user}';\n"
         "SELECT 'grant', Host, '' FROM mysql.db WHERE User='{user}' AND Db='{database}'"
         " AND 'N' NOT IN (Select_priv, Insert_priv, Update_priv, Delete_priv, Create_priv, Drop_priv, Index_priv,"
         " Alter_priv, Create_tmp_table_priv, Lock_tables_priv, Create_view_priv, Create_routine_priv,"
