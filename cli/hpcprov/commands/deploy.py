@@ -10,6 +10,7 @@ import typer
 
 def deploy(
     site: Annotated[Path, typer.Argument(help="The site file, an Ansible YAML inventory.")],
+    *,
     check: Annotated[bool, typer.Option("--check", help="Change nothing, say what would change.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show what changes in files.")] = False,
     limit: Annotated[str | None, typer.Option(help="Converge only these hosts or groups.")] = None,
