@@ -379,7 +379,7 @@ def services(shared: Shares, backend: str) -> list[dict[str, Any]]:
                 "name": "nfs-ganesha",
                 "watch": [GANESHA_FILE],
                 "reload_watch": [GANESHA_EXPORTS_FILE],
-                "prove": {"command": ["/bin/bash", "-c", "exec 3<>/dev/tcp/localhost/2049"], "timeout": 60},
+                "prove": {"command": ["/bin/bash", "-c", _ganesha_proof(shared.exports)], "timeout": 60},
             }
         )
     for mount in shared.mounts:
@@ -388,6 +388,23 @@ def services(shared: Shares, backend: str) -> list[dict[str, Any]]:
         elif mount.action == "bind":
             result.append({"name": mount.unit})
     return result
+
+
+def _ganesha_proof(exports: Sequence[Export]) -> str:
+    """A shell command: the port answers and every export is served.
+
+    nfs-ganesha starts without an export that it cannot have, such as one on a file system without file handles.
+    """
+    ask = (
+        "dbus-send --system --print-reply --dest=org.ganesha.nfsd /org/ganesha/nfsd/ExportMgr"
+        " org.ganesha.nfsd.exportmgr.ShowExports"
+    )
+    served = "".join(
+        f""" && {{ grep -qF 'string "{export.path}"' <<<"$served" ||"""
+        f""" {{ echo "nfs-ganesha does not serve {export.path}, see /var/log/ganesha/ganesha.log" >&2; exit 1; }}; }}"""
+        for export in exports
+    )
+    return f"exec 3<>/dev/tcp/localhost/2049 && served=$({ask}){served}"
 
 
 def plan(

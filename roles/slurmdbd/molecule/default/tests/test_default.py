@@ -8,15 +8,27 @@ from typing import Any
 import pytest
 from hpcprov.site import Site
 
+# The controller's file, as far as sacctmgr needs it: this scenario has no controller.
+SLURM_CONF = """
+ClusterName={cluster}
+SlurmctldHost=db
+AuthType=auth/munge
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=localhost
+"""
+SACCTMGR = "env SLURM_CONF=/tmp/slurm.conf sacctmgr "
 
-@pytest.fixture
-def db(nodes: Callable[[str], Any]) -> Any:
-    return nodes("db")
+
+@pytest.fixture(scope="module")
+def db(nodes: Callable[[str], Any], site: Site) -> Any:
+    host = nodes("db")
+    host.check_output("printf %%s %s > /tmp/slurm.conf", SLURM_CONF.format(cluster=site.cluster_name))
+    return host
 
 
 def show(db: Any, what: str) -> list[str]:
     """Rows of `sacctmgr show`."""
-    return str(db.check_output(f"sacctmgr --noheader --parsable2 show {what}")).splitlines()
+    return str(db.check_output(f"{SACCTMGR} --noheader --parsable2 show {what}")).splitlines()
 
 
 def test_daemon_runs_as_slurm_and_starts_at_boot(db: Any) -> None:
@@ -49,7 +61,7 @@ def test_qos_is_the_sites(db: Any) -> None:
 
 
 def test_ordinary_users_change_nothing(db: Any) -> None:
-    refused = db.run("runuser -u alice -- sacctmgr -i add account mine")
+    refused = db.run(f"runuser -u alice -- {SACCTMGR} -i add account mine")
     assert refused.rc != 0
     assert "mine" not in show(db, "account format=account")
 
@@ -57,5 +69,5 @@ def test_ordinary_users_change_nothing(db: Any) -> None:
 def test_daemon_comes_back_when_the_database_was_away(db: Any) -> None:
     db.check_output("systemctl restart mariadb")
     db.check_output("systemctl restart slurmdbd")
-    found = "sacctmgr -nP show account format=account | grep -x plasma"
+    found = f"{SACCTMGR} -nP show account format=account | grep -x plasma"
     assert db.run(f"for try in $(seq 60); do {found} && exit 0; sleep 1; done; exit 1").rc == 0
