@@ -69,6 +69,8 @@ class Framework:
     module: str
     imports: tuple[str, ...]
     local_builds: bool = False
+    # Loaded by the first training step, not by the import: compiled in advance where they exist.
+    warm: tuple[str, ...] = ()
 
     def project_in(self, lock: Lock) -> str:
         """The project's name in a set: a CPU build may be a project of its own."""
@@ -84,6 +86,7 @@ FRAMEWORKS = {
         module="torch",
         imports=("torch", "torch.distributed", "torch.nn.parallel"),
         local_builds=True,
+        warm=("torch.utils.data", "torch._dynamo"),
     ),
     "tensorflow": Framework(
         project="tensorflow",

@@ -278,9 +278,12 @@ class Environment:
 
     def prove(self, path):
         """What has to work is imported once, which also compiles the modules that jobs will load first."""
-        modules = [*self.p["lock"]["imports"], *self.p["imports"]]
-        code = "import {}".format(", ".join(modules)) if modules else "pass"
-        run([os.path.join(path, "bin", "python"), "-c", code], "the new environment does not import")
+        lock = self.p["lock"]
+        lines = ["import " + name for name in [*lock["imports"], *self.p["imports"]]]
+        lines += ["from contextlib import suppress", "from importlib import import_module"]
+        lines += [f"with suppress(ImportError): import_module({name!r})" for name in lock.get("warm", [])]
+        command = [os.path.join(path, "bin", "python"), "-c", "\n".join(lines)]
+        run(command, "the new environment does not import")
 
     def compile(self, path):
         command = [os.path.join(path, "bin", "python"), "-m", "compileall", "-q", "-j", "0", os.path.join(path, "lib")]

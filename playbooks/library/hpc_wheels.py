@@ -38,7 +38,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 lock:
-  description: C(hash), C(version) of the framework and C(wheels) (name, version, filename, sha256, size).
+  description: >-
+    C(hash), C(version) of the framework, C(imports), C(warm) and C(wheels) (name, version, filename, sha256, size).
   type: dict
   returned: always
 missing: {description: Paths of the wheels that the host lacks., type: list, returned: always}
@@ -107,6 +108,7 @@ def main() -> None:
             "hash": lock.hash,
             "version": version,
             "imports": list(framework.imports),
+            "warm": list(framework.warm),
             "module": framework.module,
             "wheels": [asdict(wheel) for wheel in lock.wheels],
         },
