@@ -78,6 +78,7 @@ def node(state="IDLE"):
 def run(monkeypatch, slurm, nodes):
     monkeypatch.setattr(jobs, "tell", slurm)
     monkeypatch.setattr(jobs, "default_partition", lambda: "main")
+    monkeypatch.setattr(jobs, "command", lambda *_: (0, "NodeName=c State=DOWN* Reason=Not responding [x]\n", ""))
     jobs.job_on_every_node(nodes)
     return nodes
 
@@ -94,7 +95,8 @@ def test_only_missed_nodes_are_tried_alone_and_say_why(monkeypatch):
     nodes = run(monkeypatch, slurm, {"a": node(), "b": node(), "c": node(), "d": node("DOWN")})
     assert sorted(slurm.asked[1:]) == [("main", ["b"]), ("main", ["c"])]
     assert "told" in nodes["b"]
-    assert nodes["c"]["error"] == "refused"
+    noticed = "refused; Slurm called the node IDLE before and now DOWN* (Not responding [x])"
+    assert nodes["c"]["error"] == noticed
     assert "told" not in nodes["d"]
     assert "error" not in nodes["d"]
 
@@ -102,6 +104,7 @@ def test_only_missed_nodes_are_tried_alone_and_say_why(monkeypatch):
 def test_a_full_node_is_busy_and_not_broken(monkeypatch):
     monkeypatch.setattr(jobs, "tell", lambda *_: ({}, "Unable to allocate resources: Immediate execution impossible"))
     monkeypatch.setattr(jobs, "default_partition", lambda: "main")
+    monkeypatch.setattr(jobs, "command", lambda *_: (1, "", ""))
     nodes = {"a": node("ALLOCATED"), "b": node("IDLE")}
     jobs.job_on_every_node(nodes)
     assert nodes["a"].get("busy")

@@ -195,6 +195,16 @@ def default_partition() -> str:
     return marked.group(1) if marked else ""
 
 
+def state_now(name: str, before: str) -> str:
+    """What Slurm has noticed meanwhile: a node that is idle with a dead slurmd turns to down when a job is tried."""
+    now = parse_nodes(command(["scontrol", "show", "node", name, "--oneliner"], GRANT_LIMIT)[1]).get(name, {})
+    if not now or now["state"] == before:
+        return ""
+    return f"; Slurm called the node {before} before and now {now['state']}" + (
+        f" ({now['reason']})" if now["reason"] else ""
+    )
+
+
 def job_on_every_node(nodes: dict[str, dict[str, Any]]) -> None:
     """Add to each usable node what a job said there (`told`), or why none ran (`error`, `busy`)."""
     usable = {name: node for name, node in nodes.items() if is_usable(node["state"])}
@@ -211,7 +221,7 @@ def job_on_every_node(nodes: dict[str, dict[str, Any]]) -> None:
             elif is_full(usable[name]["state"]) and re.search(r"[Ii]mmediate|busy|timed out", error):
                 usable[name]["busy"] = True
             else:
-                usable[name]["error"] = error or "the job said nothing"
+                usable[name]["error"] = f"{error or 'the job said nothing'}{state_now(name, usable[name]['state'])}"
 
 
 def fields_after(text: str, *prefix: str) -> list[list[str]]:
