@@ -5,10 +5,10 @@ from hpcprov.verify import expect
 from hpcprov.verify.checks import fail, require
 
 
-def _paths(probe):
-    paths = expect.shared_paths(probe.host)
+def _paths(probe, cluster):
+    paths = expect.writable_paths(cluster.site, probe.host)
     if not paths:
-        pytest.skip("the site shares no path with it")
+        pytest.skip("the site shares no path with it that could be written to")
     return paths
 
 
@@ -25,9 +25,9 @@ def _error_of_seed(cluster, path):
     return None if entry["directory"] else f"{entry['error']} ({_where(entry)})"
 
 
-def test_served(probe, part):
+def test_served(probe, part, cluster):
     """NFS server runs and starts at boot where paths are exported."""
-    served, backend = expect.exports(probe.host), probe.host.vars.get("nfs_backend", "auto")
+    served, backend = expect.shares(cluster.site, probe.host).exports, probe.host.vars.get("nfs_backend", "auto")
     if not served:
         pytest.skip("it exports nothing")
     if backend == "external" or (backend == "auto" and not part("nfsd")):
@@ -46,9 +46,7 @@ def test_writable(probe, part, cluster):
     """Smoke user writes to the shared paths, and reads there what another host wrote."""
     answers = part("shared")
     checked = 0
-    for path in _paths(probe):
-        if path in expect.read_only_paths(probe.host):
-            continue
+    for path in _paths(probe, cluster):
         error = _error_of_seed(cluster, path)
         if error and cluster.seed_of[path] != probe.host.name:
             continue  # told once, by the host that seeds
@@ -64,7 +62,7 @@ def test_writable(probe, part, cluster):
                 fix=f"on {probe.host.name}: findmnt -T {path}; df -h {path}; ls -ld {path}/*",
             )
     if not checked:
-        pytest.skip("nothing to write to: the path is read-only, or its seeding host failed")
+        pytest.skip("the host that serves the path cannot write to it")
 
 
 def _cause(error):
@@ -81,7 +79,7 @@ def test_same_everywhere(probe, part, cluster):
     """What is written here on shared paths arrives where they are served."""
     answers = part("shared")
     checked = 0
-    for path in _paths(probe):
+    for path in _paths(probe, cluster):
         seeder = cluster.collected.get(cluster.seed_of.get(path, ""))
         if path not in answers or answers[path]["error"] or seeder is None or seeder.error:
             continue

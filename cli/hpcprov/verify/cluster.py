@@ -107,7 +107,7 @@ class Cluster:
     @cached_property
     def seed_of(self) -> dict[str, str]:
         """Shared path to the host that seeds it."""
-        return expect.seed_hosts(self.site, self.chosen)
+        return expect.seed_hosts(self.site)
 
     def reference(self, part: str) -> Probe:
         """Whom the others are compared with: the controller, also when it is not chosen, else the first who knows."""
@@ -184,18 +184,14 @@ class Cluster:
         self, host: Host, shared: dict[str, Any], credential: str | None, config: dict[str, Any]
     ) -> dict[str, Any]:
         """Parameters of the second round for one host."""
-        mine = expect.shared_paths(host)
+        writable = expect.writable_paths(self.site, host)
         alternatives = [*expect.units(host).values(), expect.time_units(host), ["nfs-server", "nfs-ganesha"]]
         return {
             "names": expect.names(self.site),
             "units": sorted({name for names in alternatives for name in names}),
             "munge": host.is_in(*expect.MUNGE_GROUPS),
             "credential": credential,
-            "seeded": {
-                path: entry
-                for path, entry in shared.items()
-                if path in mine and path not in expect.read_only_paths(host)
-            },
+            "seeded": {path: entry for path, entry in shared.items() if path in writable},
             "paths": list(expect.slurm_paths(config, host).values()),
             "modules": host.is_in("login", "compute"),
             "frameworks": expect.frameworks(host),

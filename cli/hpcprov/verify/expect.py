@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hpcprov import nfs
 from hpcprov.site import Host, Site
 
 DEFAULT_SMOKE_USER = "hpcsmoke"
@@ -71,42 +72,26 @@ def time_units(host: Host) -> list[str]:
     return ["chrony", "chronyd", "systemd-timesyncd", "ntpsec", "ntp", "ntpd"]
 
 
-def exports(host: Host) -> list[str]:
-    """Paths that the host serves."""
-    return _paths(host, "nfs_exports") if host.is_in("storage") else []
+def shares(site: Site, host: Host) -> nfs.Shares:
+    """What the host serves and uses, by the same function that role storage is driven by."""
+    everyone = {other.name: other.vars for other in site.hosts.values()}
+    return nfs.shares(host.name, site.groups, everyone, str(host.vars.get("nfs_backend") or "auto"))
 
 
-def shared_paths(host: Host) -> list[str]:
-    """Paths that the host shares with the others, served or mounted."""
-    return list(dict.fromkeys([*exports(host), *_paths(host, "nfs_mounts")]))
+def writable_paths(site: Site, host: Host) -> list[str]:
+    """Shared paths that the site does not make read-only itself."""
+    return [mount.path for mount in shares(site, host).mounts if "ro" not in mount.options.split(",")]
 
 
-def read_only_paths(host: Host) -> set[str]:
-    """Mounts that the site file itself makes read-only."""
-    return {
-        str(entry["path"])
-        for entry in host.vars.get("nfs_mounts") or []
-        if isinstance(entry, Mapping) and "ro" in str(entry.get("options", "")).split(",")
-    }
-
-
-def _paths(host: Host, key: str) -> list[str]:
-    entries = host.vars.get(key) or []
-    return [
-        str(entry["path"]).rstrip("/") or "/" for entry in entries if isinstance(entry, Mapping) and "path" in entry
-    ]
-
-
-def seed_hosts(site: Site, chosen: list[Host]) -> dict[str, str]:
+def seed_hosts(site: Site) -> dict[str, str]:
     """For each shared path the host that leaves the token: who serves it, else the controller, else any with it."""
     first = controller(site)
-    found: dict[str, str] = {}
-    for path in dict.fromkeys(path for host in chosen for path in shared_paths(host)):
-        able = [host for host in site.cluster_hosts if path in shared_paths(host) and path not in read_only_paths(host)]
-        able.sort(key=lambda host: (path not in exports(host), host.name != first))
-        if able:
-            found[path] = able[0].name
-    return found
+    able: dict[str, list[tuple[bool, bool, str]]] = {}
+    for host in site.cluster_hosts:
+        for mount in shares(site, host).mounts:
+            if mount.path in writable_paths(site, host):
+                able.setdefault(mount.path, []).append((mount.server != host.name, host.name != first, host.name))
+    return {path: min(hosts)[2] for path, hosts in able.items()}
 
 
 def frameworks(host: Host) -> dict[str, tuple[str, str]]:

@@ -127,13 +127,13 @@ def test_clock_bounds_hold_the_true_offset(site):
 
 
 def test_seeding_host_is_who_serves_else_the_controller(site):
-    assert expect.seed_hosts(site, site.cluster_hosts) == {"/shared": "store"}
+    assert expect.seed_hosts(site) == {"/shared": "store"}
 
 
 def test_read_only_mounts_are_not_written_to(site):
     host = site.hosts["node01"]
-    assert expect.shared_paths(host) == ["/shared", "/ro"]
-    assert expect.read_only_paths(host) == {"/ro"}
+    assert [mount.path for mount in expect.shares(site, host).mounts] == ["/shared", "/ro"]
+    assert expect.writable_paths(site, host) == ["/shared"]
 
 
 def test_names_are_short_long_and_the_inventorys_own(site):
