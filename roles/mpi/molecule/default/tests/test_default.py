@@ -73,7 +73,9 @@ def test_module_gives_the_compiler(node: Any) -> None:
 
 @pytest.mark.groups("compute")
 def test_modules_of_the_share_are_found(node: Any) -> None:
-    assert "/shared/software/modulefiles" in node.check_output("bash -lc 'echo $MODULEPATH'").split(":")
+    node.check_output("mkdir -p /shared/software/modulefiles/mine")
+    node.check_output('echo \'setenv("MINE", "found")\' > /shared/software/modulefiles/mine/1.0.lua')
+    assert node.check_output("runuser -l hpcsmoke -s /bin/bash -c 'module load mine && echo $MINE'") == "found"
 
 
 @pytest.mark.groups("compute")
