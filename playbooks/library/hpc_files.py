@@ -25,6 +25,7 @@ options:
         description: What the path has to be. C(absent) removes a file or a link, or an empty directory.
       content: {type: str, description: Text of the file. Without content only its owner and mode are kept.}
       secret: {type: str, description: Like content, but never shown in a log or a diff.}
+      secret_base64: {type: str, description: Like secret, for bytes that are no text.}
       block:
         type: str
         description: >-
@@ -61,6 +62,7 @@ EXAMPLES = r"""
       - {dest: /etc/default/munge, content: "OPTIONS=\n", mode: "0644"}
 """
 
+import base64
 import errno
 import grp
 import os
@@ -172,7 +174,7 @@ class Placer:
         if after is None and before is None:
             self.module.fail_json(msg="%s does not exist and no content was given" % path)
         if after is not None and after != before:
-            if spec.get("secret") is not None:
+            if spec.get("secret") is not None or spec.get("secret_base64") is not None:
                 self.note(path, "(secret)\n", "(new secret)\n")
             else:
                 self.note(path, to_text(before or b"", errors="replace"), to_text(after, errors="replace"))
@@ -189,6 +191,8 @@ class Placer:
             return None
         if spec.get("block") is not None:
             return merge_block(before, spec["block"], self.module.params["marker"])
+        if spec.get("secret_base64") is not None:
+            return base64.b64decode(spec["secret_base64"])
         for key in ("content", "secret"):
             if spec.get(key) is not None:
                 return to_bytes(spec[key])
@@ -281,6 +285,7 @@ def main():
         "state": {"type": "str", "choices": ["file", "directory", "link", "absent"], "default": "file"},
         "content": {"type": "str"},
         "secret": {"type": "str", "no_log": True},
+        "secret_base64": {"type": "str", "no_log": True},
         "block": {"type": "str"},
         "backup": {"type": "bool", "default": False},
         "create_only": {"type": "bool", "default": False},
@@ -297,7 +302,7 @@ def main():
                 "elements": "dict",
                 "required": True,
                 "options": options,
-                "mutually_exclusive": [["content", "secret", "block"]],
+                "mutually_exclusive": [["content", "secret", "secret_base64", "block"]],
                 "required_if": [["state", "link", ["target"]]],
             },
             "marker": {"type": "str", "default": "# {mark} hpcprov"},
