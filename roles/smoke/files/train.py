@@ -205,6 +205,8 @@ def train(place: Place, options: argparse.Namespace) -> dict[str, Any]:
     equal = same_weights(model, device)
     nodes: list[Any] = [None] * place.world_size
     dist.all_gather_object(nodes, place.node)
+    # A rank that leaves while another still talks to it takes that one down with it.
+    dist.barrier()
     dist.destroy_process_group()
     return {
         "accuracy": round(accuracy, 4),
