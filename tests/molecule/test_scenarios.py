@@ -22,6 +22,8 @@ BASE = ROOT / ".config" / "molecule" / "config.yml"
 # Far above what a scenario needs: it ends one that hangs, it does not measure.
 TIMEOUT = 1200
 TAIL = 250
+# Roles of which Debian 12 and 13 bring different generations.
+ON_BOTH = {"munge", "slurmctld", "slurmd", "slurmdbd", "login", "storage", "mpi"}
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,18 @@ def scenarios() -> list[Scenario]:
 
 
 SCENARIOS = scenarios()
+
+
+def test_both_releases_are_covered_where_versions_differ_most() -> None:
+    assert {scenario.role for scenario in SCENARIOS if scenario.release == "trixie"} >= ON_BOTH
+    assert {scenario.role for scenario in SCENARIOS if scenario.release == "bookworm"} >= ON_BOTH
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_scenario_has_something_to_verify(scenario: Scenario) -> None:
+    """molecule passes a scenario without tests."""
+    folder = ROOT / "roles" / scenario.role / "molecule" / scenario.name / "tests"
+    assert list(folder.glob("test_*.py"))
 
 
 def test_no_two_scenarios_share_a_network() -> None:
