@@ -72,6 +72,24 @@ def test_credential_status(monkeypatch, code, text, wanted):
     assert (answer["ok"], answer["status"], answer["made_on"]) == wanted
 
 
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            "Lmod has detected the following error: The following module(s) are unknown:\n"
+            '"pytorch"\n\nAlso make sure that ...\n#%Module\n',
+            'The following module(s) are unknown: "pytorch"',
+        ),
+        (
+            "Traceback:\n  File x\nModuleNotFoundError: No module named 'torch'\n",
+            "ModuleNotFoundError: No module named 'torch'",
+        ),
+    ],
+)
+def test_reason_of_a_failed_import(said, reason):
+    assert probe.why_not_imported(said) == reason
+
+
 def test_mount_of_takes_the_longest_match(monkeypatch):
     mounts = "overlay / overlay rw 0 0\nstore:/shared /shared nfs4 rw,hard 0 0\n/dev/sda1 /shared2 ext4 ro 0 0\n"
     monkeypatch.setattr(probe, "read", lambda _: mounts)

@@ -333,13 +333,21 @@ def modules(user: str) -> dict[str, Any]:
     return {"error": (last_line(err) or last_line(out)) if code else None, "offered": names}
 
 
+def why_not_imported(err: str) -> str:
+    """The reason among what Lmod or a traceback say; Lmod's ends at the first empty line, Python's is its last one."""
+    if "Lmod has detected" in err:
+        said = err[err.index("Lmod has detected") :].split("\n\n")[0].split("error:", 1)[-1]
+        return " ".join(said.split())
+    return last_line(err)
+
+
 def import_framework(user: str, module: str, package: str) -> dict[str, Any]:
     """Load the environment's module and import the framework."""
     python = shlex.quote(f"import {package}; print('version', {package}.__version__)")
     code, out, err = login_shell(user, f"module load {shlex.quote(module)} && python3 -c {python}", IMPORT_LIMIT)
     match = re.search(r"^version (\S+)$", out, re.M)
     if code or not match:
-        return {"error": last_line(err) or last_line(out) or f"ended with {code}"}
+        return {"error": why_not_imported(err) or last_line(out) or f"ended with {code}"}
     return {"error": None, "version": match.group(1)}
 
 
