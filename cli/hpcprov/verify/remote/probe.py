@@ -336,7 +336,7 @@ def modules(user: str) -> dict[str, Any]:
 def why_not_imported(err: str) -> str:
     """The reason among what Lmod or a traceback say; Lmod's ends at the first empty line, Python's is its last one."""
     if "Lmod has detected" in err:
-        said = err[err.index("Lmod has detected") :].split("\n\n")[0].split("error:", 1)[-1]
+        said = err[err.index("Lmod has detected") :].split("\n\n", maxsplit=1)[0].split("error:", 1)[-1]
         return " ".join(said.split())
     return last_line(err)
 
