@@ -4,23 +4,18 @@ import pytest
 from hpcprov.verify import expect
 from hpcprov.verify.checks import fail, require
 
+pytestmark = pytest.mark.groups("controller", "database", "login", "compute")
+
 
 def chosen(states, names):
     """State of the first of these units that is installed."""
     return next(((name, states[name]) for name in names if states[name]["load"] == "loaded"), (names[0], None))
 
 
-def _wanted(probe):
-    wanted = expect.units(probe.host)
-    if not wanted:
-        pytest.skip("no daemon of the cluster belongs on it")
-    return wanted
-
-
 def test_active(probe, part, cluster):
     """Daemons run: munge, slurmctld, slurmdbd, slurmd, the database."""
     states = part("services")
-    for purpose, names in _wanted(probe).items():
+    for purpose, names in expect.units(probe.host).items():
         unit, state = chosen(states, names)
         if state is None:
             fail(expected=f"{purpose} is installed", found="no such unit", fix=f"hpcprov deploy {cluster.site.path}")
@@ -36,7 +31,7 @@ def test_active(probe, part, cluster):
 def test_enabled(probe, part):
     """Daemons start at boot."""
     states = part("services")
-    for names in _wanted(probe).values():
+    for names in expect.units(probe.host).values():
         unit, state = chosen(states, names)
         require(
             state is None or state["enabled"] in ("enabled", "enabled-runtime", "static", "alias"),

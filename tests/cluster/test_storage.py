@@ -25,6 +25,7 @@ def _error_of_seed(cluster, path):
     return None if entry["directory"] else f"{entry['error']} ({_where(entry)})"
 
 
+@pytest.mark.groups("storage")
 def test_served(probe, part, cluster):
     """NFS server runs and starts at boot where paths are exported."""
     served, backend = expect.shares(cluster.site, probe.host).exports, probe.host.vars.get("nfs_backend", "auto")
