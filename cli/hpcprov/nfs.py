@@ -306,6 +306,8 @@ EXPORT {{
     SecType = sys;
     Access_Type = NONE;
     Squash = {export.squash};
+    Anonymous_Uid = 65534;
+    Anonymous_Gid = 65534;
     FSAL {{
         Name = VFS;
     }}
@@ -314,6 +316,8 @@ EXPORT {{
         Protocols = 4;
         Access_Type = {export.access};
         Squash = {export.squash};
+        Anonymous_Uid = 65534;
+        Anonymous_Gid = 65534;
     }}
 }}
 """
