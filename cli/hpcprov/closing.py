@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 GROUP_ORDER = ("controller", "database", "login", "storage", "compute", "provisioner", "monitoring")
+STORAGE = {
+    "kernel": "NFS, served by the kernel",
+    "ganesha": "NFS, served by nfs-ganesha",
+    "external": "provided from outside, only checked",
+}
 MANY_HOSTS = 24  # more rows than this nobody reads; then hosts are folded by groups and system
 
 
@@ -34,7 +39,7 @@ def _rows(site: Site, result: Result, systems: Mapping[str, str]) -> list[tuple[
         ("Nodes", _nodes(site, systems)),
         ("Partitions", result.partitions),
         ("Versions", _columns(list(result.versions.items()))),
-        ("Shared storage", [result.nfs_backend] if result.nfs_backend else []),
+        ("Shared storage", _storage(site, result)),
         ("Checks", _checks(result)),
         ("Training", _training(result)),
         ("Time", _times(result)),
@@ -53,6 +58,12 @@ def _nodes(site: Site, systems: Mapping[str, str]) -> list[str]:
         triples = [(f"{len(names)} hosts", *key) for key, names in rows.items()]
     widths = [max(len(row[column]) for row in triples) for column in (0, 1)]
     return [f"{name:<{widths[0]}}  {groups:<{widths[1]}}  {system}".rstrip() for name, groups, system in triples]
+
+
+def _storage(site: Site, result: Result) -> list[str]:
+    if result.nfs_backend == "external" and "lab" in site.vars:
+        return ["a volume that the containers share: this kernel has no NFS server"]
+    return [STORAGE.get(result.nfs_backend, result.nfs_backend)] if result.nfs_backend else []
 
 
 def _checks(result: Result) -> list[str]:

@@ -68,8 +68,14 @@ def run(command: list[str], *, cwd: str | Path, timeout: int) -> subprocess.Comp
     """A command without a terminal, with both streams kept."""
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
     return subprocess.run(
-        command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=timeout, check=False,
+        command,
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
     )
 
 
