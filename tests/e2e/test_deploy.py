@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import HOSTS, ROOT, Deployment, Lab, make_site, said
+from e2e_lab import HOSTS, ROOT, Deployment, Lab, make_site, said
 
 pytestmark = pytest.mark.xdist_group("e2e")
 
