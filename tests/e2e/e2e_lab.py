@@ -107,7 +107,7 @@ def lab_memory_mib() -> float:
     total = 0
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if f"hpcprov-{NAME}-" not in os.readlink(process / "root") and not in_lab(process):
+            if not in_lab(process):
                 continue
             rollup = (process / "smaps_rollup").read_text()
         except OSError:
