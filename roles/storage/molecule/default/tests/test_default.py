@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hpcprov.site import Site
+
+# nfs-cp replaces no file, and the server remembers what it saw: new names let `molecule verify` run again.
+RUN = secrets.token_hex(4)
 
 
 @pytest.fixture
@@ -33,40 +37,40 @@ def test_server_runs_and_starts_at_boot(store: Any) -> None:
 
 def test_client_writes_and_reads_back(client: Any, store: Any, url: Callable[..., str]) -> None:
     # Debian 12's libnfs cannot send an NFSv4 request above 4 KiB.
-    client.check_output("head -c 3000 /dev/urandom > /tmp/sent")
-    client.check_output(f"nfs-cp /tmp/sent {url('/export/data/smoke/file')}")
-    arrived = store.file("/export/data/smoke/file")
+    client.check_output(f"head -c 3000 /dev/urandom > /tmp/sent-{RUN}")
+    client.check_output(f"nfs-cp /tmp/sent-{RUN} {url(f'/export/data/smoke/{RUN}')}")
+    arrived = store.file(f"/export/data/smoke/{RUN}")
     assert (arrived.uid, arrived.size) == (64100, 3000)
-    client.check_output(f"nfs-cp {url('/export/data/smoke/file')} /tmp/back")
-    assert client.run("cmp /tmp/sent /tmp/back").rc == 0
+    client.check_output(f"nfs-cp {url(f'/export/data/smoke/{RUN}')} /tmp/back-{RUN}")
+    assert client.run(f"cmp /tmp/sent-{RUN} /tmp/back-{RUN}").rc == 0
 
 
 def test_client_reads_a_big_file(client: Any, store: Any, url: Callable[..., str]) -> None:
-    store.check_output("head -c 5000000 /dev/urandom > /export/data/big && chmod 644 /export/data/big")
-    client.check_output(f"nfs-cp {url('/export/data/big')} /tmp/big")
-    assert client.file("/tmp/big").sha256sum == store.file("/export/data/big").sha256sum
+    store.check_output(f"head -c 5000000 /dev/urandom > /export/data/big-{RUN} && chmod 644 /export/data/big-{RUN}")
+    client.check_output(f"nfs-cp {url(f'/export/data/big-{RUN}')} /tmp/big-{RUN}")
+    assert client.file(f"/tmp/big-{RUN}").sha256sum == store.file(f"/export/data/big-{RUN}").sha256sum
 
 
 def test_root_of_a_client_is_nobody(client: Any, store: Any, url: Callable[..., str]) -> None:
     client.check_output("echo x > /tmp/small")
-    client.check_output(f"nfs-cp /tmp/small {url('/export/data/open/by-root', uid=0)}")
-    assert store.file("/export/data/open/by-root").user == "nobody"
-    refused = client.run(f"nfs-cp /tmp/small {url('/export/data/smoke/by-root', uid=0)}")
+    client.check_output(f"nfs-cp /tmp/small {url(f'/export/data/open/{RUN}', uid=0)}")
+    assert store.file(f"/export/data/open/{RUN}").user == "nobody"
+    refused = client.run(f"nfs-cp /tmp/small {url(f'/export/data/smoke/root-{RUN}', uid=0)}")
     assert refused.rc != 0
-    assert not store.file("/export/data/smoke/by-root").exists
+    assert not store.file(f"/export/data/smoke/root-{RUN}").exists
 
 
 def test_read_only_export_is_read_only(client: Any, store: Any, url: Callable[..., str]) -> None:
-    store.check_output("echo hello > /export/readonly/file && chmod 777 /export/readonly")
-    client.check_output(f"nfs-cp {url('/export/readonly/file')} /tmp/hello")
-    assert client.file("/tmp/hello").content_string == "hello\n"
-    assert client.run(f"nfs-cp /tmp/hello {url('/export/readonly/mine')}").rc != 0
-    assert not store.file("/export/readonly/mine").exists
+    store.check_output(f"echo hello > /export/readonly/{RUN} && chmod 777 /export/readonly")
+    client.check_output(f"nfs-cp {url(f'/export/readonly/{RUN}')} /tmp/hello-{RUN}")
+    assert client.file(f"/tmp/hello-{RUN}").content_string == "hello\n"
+    assert client.run(f"nfs-cp /tmp/hello-{RUN} {url(f'/export/readonly/mine-{RUN}')}").rc != 0
+    assert not store.file(f"/export/readonly/mine-{RUN}").exists
 
 
 def test_export_for_others_is_closed(client: Any, store: Any, url: Callable[..., str]) -> None:
     store.check_output("echo secret > /export/other/file")
-    assert client.run(f"nfs-cp {url('/export/other/file')} /tmp/secret").rc != 0
+    assert client.run(f"nfs-cp {url('/export/other/file')} /tmp/secret-{RUN}").rc != 0
 
 
 def test_directories_of_the_site_are_there(store: Any) -> None:
