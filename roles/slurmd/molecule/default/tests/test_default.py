@@ -66,7 +66,6 @@ def test_a_node_that_was_away_comes_back_by_itself(head: Any, nodes: Callable[[s
     nodes("node02").check_output("systemctl stop slurmd")
     head.check_output("scontrol update nodename=node02 state=down reason=test")
     nodes("node02").check_output("systemctl start slurmd")
-    head.check_output("scontrol update nodename=node02 state=resume")
     poll(head, "sinfo -h -n node02 -o %T | grep -x idle")
     assert head.check_output(f"{AS_USER} srun -w node02 hostname </dev/null") == "node02"
 
