@@ -20,7 +20,7 @@ import testinfra
 from hpcprov.site import Host, Site
 
 CONNECT_LIMIT = 10  # seconds
-SCRIPT_LIMIT = 400  # seconds; the scripts have shorter limits for each step of theirs
+SCRIPT_LIMIT = 600  # seconds; the scripts have shorter limits for each step of theirs
 REMOTE = Path(__file__).parent / "remote"
 MARK = "HPCPROV "
 

@@ -126,3 +126,15 @@ def test_openmp_program_counts_distinct_threads(tmp_path):
 def test_a_client_that_hangs_is_ended():
     code, _, err = jobs.command(["sleep", "30"], 1)
     assert (code, "no answer within 1 s" in err) == (124, True)
+
+
+def test_a_node_that_becomes_free_is_waited_for(monkeypatch):
+    states = iter(["IDLE+COMPLETING", "IDLE+COMPLETING", "IDLE"])
+    monkeypatch.setattr(jobs, "command", lambda words, limit: (0, f"NodeName=n1 State={next(states)} CPUTot=2", ""))
+    monkeypatch.setattr(jobs.time, "sleep", lambda seconds: None)
+    assert "State=IDLE " in jobs.settled_nodes(["n1"])[1]
+
+
+@pytest.mark.parametrize("state", ["MIXED+COMPLETING", "ALLOCATED", "IDLE+COMPLETING+DRAIN", "DOWN*", "IDLE"])
+def test_a_node_that_is_busy_or_out_of_use_is_not_waited_for(state):
+    assert not jobs.is_completing(state)

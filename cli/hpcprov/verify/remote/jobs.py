@@ -22,6 +22,9 @@ NAME = "hpcprov-verify"
 GRANT_LIMIT = 30  # seconds to wait for resources; a full cluster must not hang verify
 RUN_LIMIT = 60  # seconds for one step; loaded machines are slow, and nothing healthy waits for it
 ACCOUNTING_LIMIT = 20
+# A job that ended while slurmd was away keeps its node until slurmctld asks again: KillWait, twice MessageTimeout and
+# the minute between two rounds.
+COMPLETING_LIMIT = 180
 # Flags behind a state (IDLE+DRAIN, DOWN*) that keep Slurm from starting a job there.
 UNUSABLE = ("DOWN", "DRAIN", "FAIL", "MAINT", "NOT_RESPONDING", "POWER", "REBOOT", "INVAL", "UNKNOWN", "FUTURE")
 
@@ -287,9 +290,26 @@ def accounted(job: str) -> dict[str, Any]:
         time.sleep(0.3)
 
 
+def is_completing(state: str) -> bool:
+    """Nothing runs there, and still no job may start: the end of an earlier one is not confirmed yet."""
+    return state.startswith("IDLE") and "COMPLETING" in state and is_usable(state)
+
+
+def settled_nodes(names: list[str]) -> tuple[int, str, str]:
+    """What `scontrol show node` says once none of these nodes is about to become free, or the limit is over."""
+    deadline = time.monotonic() + COMPLETING_LIMIT
+    while True:
+        code, out, err = command(["scontrol", "show", "node", "--oneliner"], 30)
+        nodes = parse_nodes(out)
+        waiting = any(is_completing(nodes[name]["state"]) for name in names if name in nodes)
+        if code or not waiting or time.monotonic() > deadline:
+            return code, out, err
+        time.sleep(1)
+
+
 def submit(parameters: dict[str, Any]) -> dict[str, Any]:
     """All of it."""
-    code, out, err = command(["scontrol", "show", "node", "--oneliner"], 30)
+    code, out, err = settled_nodes(parameters["nodes"])
     if code:
         return {"error": reason(err + out) or f"scontrol ended with {code}", "user_uid": os.getuid()}
     nodes = parse_nodes(out)
