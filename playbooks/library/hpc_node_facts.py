@@ -23,7 +23,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ansible_facts:
-  description: C(hpc_node) with slurmd_c, slurm_version, cgroup, container, gpus, pmix, mpi_types, nfsd, interface, rdma.
+  description: C(hpc_node) with slurmd_c, slurm_version, cgroup, container, gpus, pmix, mpi_types, nfsd, interface.
   type: dict
   returned: always
 """

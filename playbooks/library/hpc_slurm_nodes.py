@@ -12,6 +12,7 @@ description:
 options:
   nodes: {type: list, elements: str, required: true, description: Node names.}
   timeout: {type: int, default: 120, description: Seconds to wait.}
+  slurm_user: {type: str, default: slurm, description: The user that slurmctld runs as.}
 author: [hpcprov]
 """
 
@@ -34,7 +35,7 @@ USABLE = {"idle", "mixed", "mix", "allocated", "alloc", "completing", "comp", "p
 
 
 def parse_states(text):
-    """`sinfo -N -h -o "%N|%T|%E|%u"` as {node: (state, reason, user)}; flags such as * and ~ stay on the state."""
+    """`sinfo -N -h -o "%N|%T|%u|%E"` as {node: (state, user, reason)}; flags such as * and ~ stay on the state."""
     states = {}
     for line in text.splitlines():
         fields = line.split("|", 3)
@@ -48,10 +49,12 @@ def usable(state):
     return state.lower() in USABLE or (state.lower().rstrip("+~#$@^-") in USABLE and not state.endswith("*"))
 
 
-def by_admin(state, reason, user):
-    """True when a person keeps the node out of use: a drain or a down with a reason set by root or an operator."""
+def by_admin(state, reason, user, slurm_user):
+    """True when a person keeps the node out of use: a drain or a down whose reason was not set by slurmctld itself."""
     base = state.lower().rstrip("*~#$@^")
-    return base in ("drained", "draining", "drain", "down", "maint") and reason not in ("", "none") and user != "slurm(64030)"
+    if base not in ("drained", "draining", "drain", "down", "maint"):
+        return False
+    return reason not in ("", "none") and user not in ("", "Unknown", slurm_user)
 
 
 def main():
@@ -60,6 +63,7 @@ def main():
         argument_spec={
             "nodes": {"type": "list", "elements": "str", "required": True},
             "timeout": {"type": "int", "default": 120},
+            "slurm_user": {"type": "str", "default": "slurm"},
         },
         supports_check_mode=True,
     )
@@ -69,14 +73,16 @@ def main():
     deadline = time.time() + module.params["timeout"]
     pause = 0.1
     while True:
-        rc, out, err = module.run_command(["sinfo", "-N", "-h", "-o", "%N|%T|%E|%u", "-n", ",".join(sorted(wanted))])
+        rc, out, err = module.run_command(["sinfo", "-N", "-h", "-o", "%N|%T|%u|%E", "-n", ",".join(sorted(wanted))])
         states = parse_states(out) if rc == 0 else {}
-        kept_out = {node for node, (state, reason, user) in states.items() if by_admin(state, reason, user)}
-        bad = sorted(
-            node for node in wanted - kept_out if node not in states or not usable(states[node][0])
-        )
+        kept_out = {
+            node
+            for node, (state, user, reason) in states.items()
+            if by_admin(state, reason, user, module.params["slurm_user"])
+        }
+        bad = sorted(node for node in wanted - kept_out if node not in states or not usable(states[node][0]))
         if not bad:
-            notice = ["%s is %s: %s" % (node, states[node][0], states[node][1]) for node in sorted(kept_out & wanted)]
+            notice = ["%s is %s: %s" % (node, states[node][0], states[node][2]) for node in sorted(kept_out & wanted)]
             plain = {node: state for node, (state, _, _) in states.items()}
             module.exit_json(changed=False, states=plain, hpcprov_notice=notice)
         if time.time() > deadline:
@@ -88,7 +94,7 @@ def main():
 def fail(module, bad, states, err):
     """End with the state and reason of each node that is not usable, and the controller's last lines."""
     details = [
-        "%s is %s%s" % (node, states[node][0], " (%s)" % states[node][1] if states[node][1] != "none" else "")
+        "%s is %s%s" % (node, states[node][0], " (%s)" % states[node][2] if states[node][2] != "none" else "")
         if node in states
         else "%s is not known to slurmctld" % node
         for node in bad

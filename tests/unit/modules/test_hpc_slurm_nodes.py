@@ -1,0 +1,53 @@
+"""Which states of a node count as usable, and who took it out of use."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[3] / "playbooks" / "library" / "hpc_slurm_nodes.py"
+
+
+@pytest.fixture(scope="module")
+def module() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("hpc_slurm_nodes", SOURCE)
+    assert spec and spec.loader
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+@pytest.mark.parametrize("state", ["idle", "mixed", "allocated", "completing", "idle+", "planned", "idle~"])
+def test_jobs_can_run(module: ModuleType, state: str) -> None:
+    assert module.usable(state)
+
+
+@pytest.mark.parametrize("state", ["idle*", "down", "down*", "drained", "unknown", "inval", "fail"])
+def test_jobs_cannot_run(module: ModuleType, state: str) -> None:
+    assert not module.usable(state)
+
+
+def test_states_are_read_with_reason_and_user(module: ModuleType) -> None:
+    text = "node01|idle|Unknown|none\nnode02|drained|root|disk | tape\n"
+    assert module.parse_states(text) == {
+        "node01": ("idle", "Unknown", "none"),
+        "node02": ("drained", "root", "disk | tape"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "user", "kept_out"),
+    [
+        ("drained", "fan broken", "root", True),
+        ("down*", "powered off", "alice", True),
+        ("drained", "Low RealMemory", "slurm", False),
+        ("down*", "Not responding", "slurm", False),
+        ("down", "none", "Unknown", False),
+        ("idle", "none", "Unknown", False),
+    ],
+)
+def test_only_a_person_keeps_a_node_out(module: ModuleType, state: str, reason: str, user: str, kept_out: bool) -> None:
+    assert module.by_admin(state, reason, user, "slurm") is kept_out
