@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from module_loader import load_module
 
-SOURCE = Path(__file__).resolve().parents[3] / "playbooks" / "library" / "hpc_slurm_nodes.py"
-
-
-@pytest.fixture(scope="module")
-def module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("hpc_slurm_nodes", SOURCE)
-    assert spec and spec.loader
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
+module = pytest.fixture(scope="module")(lambda: load_module("hpc_slurm_nodes"))
 
 
 @pytest.mark.parametrize("state", ["idle", "mixed", "allocated", "completing", "idle+", "planned", "idle~"])
