@@ -20,8 +20,9 @@ $(VENV)/.installed: pyproject.toml cli/hatch_build.py tests/setup.sh
 deploy: setup ## Start the local lab, make it a cluster, and train across it
 	$(BIN)/hpcprov deploy $(SITE)
 
+# The longest group first, so that no worker is left alone with it at the end.
 test: setup lint ## Pass all tests
-	$(BIN)/pytest tests/unit tests/molecule tests/e2e -n $(JOBS) --dist loadgroup -o console_output_style=count --durations=15
+	$(BIN)/pytest tests/e2e tests/molecule tests/unit -n $(JOBS) --dist loadgroup -o console_output_style=count --durations=15
 
 lint: setup ## Check style and types
 	$(BIN)/ruff check .

@@ -24,4 +24,4 @@ fi
 
 echo "setup: installing hpcprov and its tools into $venv"
 [[ -x $venv/bin/python ]] || python3 -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$root[dev]"
+"$venv/bin/python" -m pip install -qq --disable-pip-version-check --editable "$root[dev]"
