@@ -17,7 +17,7 @@ $(VENV)/.installed: pyproject.toml cli/hatch_build.py tests/setup.sh
 	bash tests/setup.sh $(VENV)
 	@touch $@
 
-deploy: setup ## Start the local lab, make it a cluster, and train across it
+deploy: setup ## Start the local lab, make it a cluster, and train across it (SITE=… for another site)
 	$(BIN)/hpcprov deploy $(SITE)
 
 # The longest group first, so that no worker is left alone with it at the end.
