@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PROJECT_FILES = ("roles", "playbooks", "inventory/lab.yaml", "inventory/site.yaml", "tests/cluster", "ansible.cfg")
+PROJECT_FILES = (
+    "playbooks",
+    "inventory/lab.yaml",
+    "inventory/site.yaml",
+    "inventory/site.schema.json",
+    "tests/cluster",
+    "ansible.cfg",
+)
+
+
+def project_files(root: Path) -> list[str]:
+    """What travels: the files above and each part of each role, but not the tests of the roles."""
+    parts = (part for role in (root / "roles").iterdir() if role.is_dir() for part in role.iterdir())
+    return [*PROJECT_FILES, *sorted(str(part.relative_to(root)) for part in parts if part.name != "molecule")]
 
 
 class ProjectFiles(BuildHookInterface):  # type: ignore[type-arg]
@@ -15,4 +29,5 @@ class ProjectFiles(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Map each file of the project to its place under `hpcprov/_project`."""
         if version == "standard":
-            build_data["force_include"] = {path: f"hpcprov/_project/{path}" for path in PROJECT_FILES}
+            paths = project_files(Path(self.root))
+            build_data["force_include"] = {path: f"hpcprov/_project/{path}" for path in paths}
