@@ -75,6 +75,8 @@ def _scheduling(cluster: Cluster) -> dict[str, Any]:
         "SelectType": "select/cons_tres",
         "SelectTypeParameters": "CR_Core_Memory",
         "PriorityType": "priority/multifactor",
+        # A job that can never run is refused when it is submitted; by default it would stay pending for ever.
+        "EnforcePartLimits": "ALL",
         "GresTypes": ",".join(types) or None,
     }
 

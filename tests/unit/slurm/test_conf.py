@@ -49,6 +49,7 @@ def test_a_complete_file() -> None:
         "SlurmdSpoolDir=/var/lib/slurm/slurmd",
         "ReturnToService=2",
         "SelectTypeParameters=CR_Core_Memory",
+        "EnforcePartLimits=ALL",
         "ProctrackType=proctrack/cgroup",
         "TaskPlugin=task/cgroup,task/affinity",
         "PrologFlags=Contain",
@@ -89,6 +90,7 @@ def test_gpus_and_accounts() -> None:
 def test_the_site_wins() -> None:
     config: dict[str, Any] = {
         "slurmctldtimeout": 60,
+        "enforce_part_limits": "NO",
         "KillWait": None,
         "SlurmctldParameters": ["idle_on_node_suspend"],
         "LaunchParameters": ["use_interactive_step", "enable_nss_slurm"],
@@ -99,6 +101,7 @@ def test_the_site_wins() -> None:
     written = slurm_conf(replace(CLUSTER, config=config))
     for line in (
         "SlurmctldTimeout=60",
+        "EnforcePartLimits=NO",
         "SlurmctldParameters=idle_on_node_suspend,enable_configless",
         "LaunchParameters=use_interactive_step,enable_nss_slurm",
         "NodeSet=big Feature=big\nNodeSet=ib Feature=ib",
