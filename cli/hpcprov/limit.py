@@ -14,6 +14,21 @@ def limited(site: Site, pattern: str | None) -> list[Host]:
     hosts = site.cluster_hosts
     if pattern is None:
         return hosts
+    if not pattern.strip():
+        raise UsageError("--limit is empty", hint="leave it out to converge all hosts")
+    try:
+        chosen = _chosen(site, pattern)
+    except re.error as error:
+        raise UsageError(f"--limit {pattern}: {error}", hint="after ~ stands a regular expression") from None
+    if not chosen:
+        raise UsageError(
+            f"--limit {pattern}: no host of the site matches", hint="use host or group names of the site file"
+        )
+    return [host for host in hosts if host.name in chosen]
+
+
+def _chosen(site: Site, pattern: str) -> set[str]:
+    hosts = site.cluster_hosts
     terms = [term.strip() for term in re.split(r"[,:](?![^\[]*\])", pattern) if term.strip()]
     # As Ansible: first everything named, then intersections, then exclusions, whatever the order.
     named = [term for term in terms if term[0] not in "&!"]
@@ -26,11 +41,7 @@ def limited(site: Site, pattern: str | None) -> list[Host]:
     for term in terms:
         if term[0] == "!":
             chosen -= {host.name for host in hosts if _matches(site, host, term[1:])}
-    if not chosen:
-        raise UsageError(
-            f"--limit {pattern}: no host of the site matches", hint="use host or group names of the site file"
-        )
-    return [host for host in hosts if host.name in chosen]
+    return chosen
 
 
 def _matches(site: Site, host: Host, term: str) -> bool:

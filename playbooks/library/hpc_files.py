@@ -34,6 +34,11 @@ options:
         type: bool
         default: false
         description: Keep what was there before the first change as C(<dest>.before-hpcprov).
+      validate:
+        type: str
+        description: >-
+          A command that has to accept the new content before it takes its place; C(%s) is the path of a draft in the
+          same directory.
       create_only: {type: bool, default: false, description: Leave an existing file as it is.}
       target: {type: path, description: What a link points at.}
       owner: {type: str, description: User name or id.}
@@ -221,6 +226,7 @@ class Placer:
                 stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())
+            self._validate(spec, temporary)
             self._keep_attributes(path, temporary)
             if uid != -1 or gid != -1:
                 os.chown(temporary, uid, gid)
@@ -237,6 +243,20 @@ class Placer:
             if os.path.exists(temporary):
                 os.unlink(temporary)
         return None
+
+    def _validate(self, spec, draft):
+        """End unless the program that will read the file accepts it; what was there stays."""
+        if not spec["validate"]:
+            return
+        command = spec["validate"].replace("%s", draft)
+        rc, out, err = self.module.run_command(command)
+        if rc != 0:
+            os.unlink(draft)
+            said = (err or out).strip().replace(draft, spec["dest"])
+            self.module.fail_json(
+                msg="%s was left as it is, the new one is refused: %s" % (spec["dest"], "; ".join(said.splitlines())),
+                changed_files=self.changed,
+            )
 
     @staticmethod
     def _write_in_place(path, data):
@@ -288,6 +308,7 @@ def main():
         "secret_base64": {"type": "str", "no_log": True},
         "block": {"type": "str"},
         "backup": {"type": "bool", "default": False},
+        "validate": {"type": "str"},
         "create_only": {"type": "bool", "default": False},
         "target": {"type": "path"},
         "owner": {"type": "str"},
@@ -308,6 +329,9 @@ def main():
             "marker": {"type": "str", "default": "# {mark} hpcprov"},
         },
         supports_check_mode=True,
+        # The invocation is not written to the journal: what hides a secret there does not see through the escapes of a
+        # list, and a secret of several lines would stand in clear.
+        no_log=True,
     )
     placer = Placer(module)
     for spec in module.params["files"]:

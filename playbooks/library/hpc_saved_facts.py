@@ -40,7 +40,9 @@ def save(path, facts):
     try:
         with open(path) as handle:
             before = json.load(handle)
-        if before.get("facts") == facts:
+        known = before.get("facts") or {}
+        # A node without Slurm (a check of a fresh one) must not erase what it said when it had it.
+        if known == facts or (known.get("slurmd_c") and not facts.get("slurmd_c")):
             return False
     except (OSError, ValueError):
         pass

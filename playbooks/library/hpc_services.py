@@ -61,7 +61,9 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
-PROPERTIES = ("ActiveState", "SubState", "Result", "UnitFileState", "LoadState", "NeedDaemonReload")
+PROPERTIES = ("ActiveState", "SubState", "Result", "UnitFileState", "LoadState", "NeedDaemonReload", "NRestarts")
+# A unit that systemd starts again and again is dead, it only does not stay so.
+DEATHS = 3
 # Compared with the change time of files, in microseconds since boot and turned into wall clock below.
 STAMPS = ("ActiveEnterTimestampMonotonic", "StateChangeTimestampMonotonic", "ActiveExitTimestampMonotonic")
 
@@ -227,11 +229,16 @@ class Services:
         unit, prove = spec["name"], spec["prove"] or {"command": None, "timeout": 30}
         deadline = time.time() + prove["timeout"]
         pause, why = 0.05, "did not become active"
+        restarts = None
         while True:
             properties = self.show(unit)
             state = properties.get("ActiveState")
             if state == "failed" or (state == "inactive" and properties.get("Result") != "success"):
                 self.fail(unit, "died after its start (%s)" % properties.get("Result"))
+            count = int(properties.get("NRestarts") or 0)
+            restarts = count if restarts is None else restarts
+            if count - restarts >= DEATHS:
+                self.fail(unit, "dies again and again after its start (%s)" % properties.get("Result"))
             if state == "active":
                 if not prove["command"]:
                     return
