@@ -33,6 +33,7 @@ class Options:
     """What the admin asked for."""
 
     site_file: Path
+    command: str = "deploy"
     check: bool = False
     diff: bool = False
     limit: str | None = None
@@ -167,7 +168,9 @@ class Deploy:
         return Phase(names[0]) if names else None
 
     def _resume(self, phase: str) -> str:
-        return f"hpcprov deploy {self.options.site_file} --from {phase}"
+        """The command that goes on here. `hpcprov smoke` has only the one thing to do."""
+        where = "" if self.options.command == "smoke" else f" --from {phase}"
+        return f"hpcprov {self.options.command} {self.options.site_file}{where}"
 
 
 @contextmanager

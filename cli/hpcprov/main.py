@@ -20,22 +20,23 @@ EXIT_CODES = (
     "Exit codes: 0 done, 2 usage, 3 site invalid, 4 hosts not reachable or unfit, "
     "5 converge failed, 6 verify or smoke failed, 130 stopped by the user."
 )
+EXAMPLE = "Example: hpcprov deploy inventory/site.yaml"
 JOURNAL_LINES = 12
 
 app = typer.Typer(
     name="hpcprov",
     help="From bare machines to a working Slurm cluster, proved by a training job.",
-    epilog=EXIT_CODES,
+    epilog=f"{EXIT_CODES}\n\n{EXAMPLE}",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("validate")(validate.validate)
-app.command("deploy")(deploy.deploy)
-app.command("verify")(verify.verify)
-app.command("smoke")(smoke.smoke)
+app.command("validate", epilog="Example: hpcprov validate inventory/site.yaml")(validate.validate)
+app.command("deploy", epilog="Example: hpcprov deploy inventory/site.yaml --check --diff")(deploy.deploy)
+app.command("verify", epilog="Example: hpcprov verify inventory/site.yaml -k 'munge and node01'")(verify.verify)
+app.command("smoke", epilog="Example: hpcprov smoke inventory/site.yaml")(smoke.smoke)
 app.add_typer(lab.app, name="lab")
 
 

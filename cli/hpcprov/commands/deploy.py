@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hpcprov.commands.site import SiteArgument, chosen
+
 
 def deploy(
-    site: Annotated[Path, typer.Argument(help="The site file, an Ansible YAML inventory.")],
+    site: SiteArgument = None,
     *,
     check: Annotated[bool, typer.Option("--check", help="Change nothing, say what would change.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show what changes in files.")] = False,
@@ -30,7 +31,7 @@ def deploy(
 
     code = run(
         Options(
-            site_file=site,
+            site_file=chosen(site),
             check=check,
             diff=diff,
             limit=limit,

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from hpcprov.lab import NodeStatus
     from hpcprov.site import Site
 
-app = typer.Typer(help="The local lab: systemd containers that stand in for the hosts of a site.", no_args_is_help=True)
+app = typer.Typer(
+    help="The local lab: systemd containers that stand in for the hosts of a site.",
+    epilog="Example: hpcprov lab up",
+    no_args_is_help=True,
+)
 
 SiteArgument = Annotated[
     Path | None, typer.Argument(help="Site file with a `lab` variable.", show_default="the built-in inventory/lab.yaml")
@@ -43,7 +47,7 @@ def down(
     from hpcprov.console import say
 
     loaded = _load(site)
-    for thing in lab.down(loaded, purge=purge) or [f"nothing: there is no lab {loaded.cluster_name}"]:
+    for thing in lab.down(loaded, purge=purge, report=say) or [f"nothing: there is no lab {loaded.cluster_name}"]:
         say(f"Removed {thing}")
 
 
@@ -56,12 +60,15 @@ def status(
     from dataclasses import asdict
 
     from hpcprov import lab
-    from hpcprov.console import out, write_json
+    from hpcprov.console import out, say, write_json
 
-    found = lab.status(_load(site))
+    loaded = _load(site)
+    found = lab.status(loaded)
     if as_json:
         write_json(json.dumps([{**asdict(node), "healthy": node.healthy} for node in found], indent=2))
     else:
+        holder = lab.whose(loaded).holder
+        say(f"Lab {loaded.cluster_name} of {holder.site or 'an unknown site file'}, state in {holder.state_dir}")
         out().print(_table(found))
     if not all(node.healthy for node in found):
         raise typer.Exit(4)
@@ -80,9 +87,9 @@ def ssh(
     """Open a shell on a node, or run a command there."""
     import os
 
-    from hpcprov.lab import ssh_command
+    from hpcprov.lab import reach
 
-    words = ssh_command(_load(site), node, command or [])
+    words = reach(_load(site), node, command or [])
     os.execvp(words[0], words)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hpcprov.commands.site import SiteArgument, chosen
+
 
 def validate(
-    site: Annotated[Path | None, typer.Argument(help="The site file, an Ansible YAML inventory.")] = None,
+    site: SiteArgument = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON on stdout.")] = False,
     rules: Annotated[bool, typer.Option("--rules", help="List the rules and stop.")] = False,
 ) -> None:
@@ -18,7 +19,7 @@ def validate(
     Exit code 3 with an error, 0 with warnings only.
     """
     from hpcprov.console import say
-    from hpcprov.errors import SiteError, UsageError
+    from hpcprov.errors import SiteError
     from hpcprov.site.load import check_site
     from hpcprov.site.report import render, summary
     from hpcprov.site.rules import rule_texts
@@ -26,9 +27,8 @@ def validate(
     if rules:
         typer.echo("\n".join(f"{name}: {text}" for name, text in rule_texts().items()))
         return
-    if site is None:
-        raise UsageError("Name a site file", hint="hpcprov validate inventory/site.yaml")
-    report = check_site(site)
+    file = chosen(site)
+    report = check_site(file)
     if as_json:
         import json
 
@@ -37,6 +37,6 @@ def validate(
         if report.findings:
             typer.echo(render(report.findings))
         count = f", {len(report.site.hosts)} hosts" if report.site else ""
-        say(f"{site}: {summary(report.findings)}{count}")
+        say(f"{file}: {summary(report.findings)}{count}")
     if report.site is None:
         raise typer.Exit(SiteError.exit_code)

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from hpcprov.commands.site import SiteArgument, chosen
+
 
 def verify(
-    site: Annotated[Path, typer.Argument(help="The site file, an Ansible YAML inventory.")] = Path(
-        "inventory/site.yaml"
-    ),
+    site: SiteArgument = None,
     keyword: Annotated[
         str | None, typer.Option("-k", metavar="EXPR", help="Only checks that match, such as 'munge and node01'.")
     ] = None,
@@ -29,7 +29,7 @@ def verify(
     from hpcprov.verify import run
 
     started = time.monotonic()
-    result = run(load_site(site), report=say, keyword=keyword, junit=junit, hosts=host or [])
+    result = run(load_site(chosen(site)), report=say, keyword=keyword, junit=junit, hosts=host or [])
     say(
         f"{result.passed} passed, {result.failed} failed, {result.skipped} skipped "
         f"in {time.monotonic() - started:.1f} s"

@@ -191,7 +191,9 @@ def test_failed_job(cluster: Cluster, errors: Callable[[], str]) -> None:
     assert cluster.deploy(command="smoke") == 6
     result = cluster.result()
     assert (result["proven"], result["smoke"]["accuracy"]) == (False, 0.51)
-    assert "the training job did not pass: test accuracy 0.510 is below 0.95" in errors()
+    said = errors()
+    assert "the training job did not pass: test accuracy 0.510 is below 0.95" in said
+    assert f"when it is mended: hpcprov smoke {cluster.site}\n" in said
     assert cluster.calls == ["smoke"]
 
 
@@ -231,6 +233,17 @@ def test_interrupt_tells_what_is_done_and_how_to_go_on(
     said = errors()
     assert "Stopped. Done: validate, reach, frameworks." in said
     assert f"hpcprov deploy {cluster.site} --from verify" in said
+
+
+def test_interrupted_smoke_goes_on_with_smoke(
+    cluster: Cluster, errors: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(smoke, "run", interrupted)
+    assert cluster.deploy(command="smoke") == 130
+    assert f"Go on with: hpcprov smoke {cluster.site}\n" in errors()
 
 
 def test_second_deploy_leaves_the_results_of_the_first_alone(cluster: Cluster, errors: Callable[[], str]) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hpcprov import console, main
+from hpcprov.commands.site import chosen
 from hpcprov.errors import ConvergeError, Finding, SiteError
 
 
@@ -44,9 +46,7 @@ def test_an_error_says_what_where_why_and_what_next(capsys: pytest.CaptureFixtur
     console.err.cache_clear()
 
 
-def test_a_site_error_lists_every_finding(capsys: pytest.CaptureFixture[str], tmp_path: object) -> None:
-    from pathlib import Path
-
+def test_a_site_error_lists_every_finding(capsys: pytest.CaptureFixture[str]) -> None:
     console.err.cache_clear()
     finding = Finding(Path("s.yaml"), 3, 5, "mac", "not a MAC address", hint="quote it")
     main.show_error(SiteError("s.yaml has 1 error", [finding]))
@@ -56,3 +56,39 @@ def test_a_site_error_lists_every_finding(capsys: pytest.CaptureFixture[str], tm
         "      quote it",
     ]
     console.err.cache_clear()
+
+
+@pytest.mark.parametrize("command", [[], ["deploy"], ["smoke"], ["verify"], ["validate"], ["lab"]])
+def test_help_ends_with_an_example(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main([*command, "--help"]) == 0
+    last = capsys.readouterr().out.rstrip().splitlines()[-1]
+    assert last.strip().startswith(" ".join(["Example: hpcprov", *command]))
+
+
+@pytest.mark.parametrize("command", ["deploy", "smoke", "verify", "validate"])
+def test_without_a_site_file_nothing_is_guessed(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console.err.cache_clear()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HPCPROV_SITE", raising=False)
+    assert main.main([command]) == 2
+    said = capsys.readouterr().err
+    assert "no site file is named" in said
+    assert "HPCPROV_SITE is not set, and here is neither inventory/site.yaml nor site.yaml" in said
+    console.err.cache_clear()
+
+
+def test_site_file_is_named_else_of_the_environment_else_of_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HPCPROV_SITE", "/srv/site.yaml")
+    assert chosen(Path("given.yaml")) == Path("given.yaml")
+    assert chosen(None) == Path("/srv/site.yaml")
+    monkeypatch.delenv("HPCPROV_SITE")
+    (tmp_path / "site.yaml").touch()
+    assert chosen(None) == Path("site.yaml")
+    (tmp_path / "inventory").mkdir()
+    (tmp_path / "inventory" / "site.yaml").touch()
+    assert chosen(None) == Path("inventory/site.yaml")
