@@ -25,7 +25,7 @@ def versions_and_partitions(site: Site) -> tuple[dict[str, str], list[str]]:
     try:
         with Connection(submit_host(site)) as connection:
             _, said, _ = connection.run(f"sh -c {shlex.quote(PROBE)}", timeout=30)
-    except (HpcprovError, paramiko.SSHException, OSError):
+    except (HpcprovError, paramiko.SSHException, OSError, EOFError):
         return {}, []
     return parse(said)
 

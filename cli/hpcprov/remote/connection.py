@@ -72,7 +72,7 @@ class Connection:
                 banner_timeout=self.timeout,
                 auth_timeout=self.timeout,
             )
-        except (paramiko.SSHException, OSError) as error:
+        except (paramiko.SSHException, OSError, EOFError) as error:
             self.close()
             raise _explained(error, way) from error
 
@@ -126,6 +126,9 @@ def _explained(error: Exception, way: Route) -> HostsError:
         case TimeoutError():
             message = f"does not answer ({target})"
             hint = "is it on, and is the network right?"
+        case EOFError():
+            message = f"closes the connection before the login ({target})"
+            hint = f"try: ssh {port}{way.user}@{way.address}"
         case _:
             message = f"SSH does not work ({target}): {error}"
             hint = f"try: ssh {port}{way.user}@{way.address}"

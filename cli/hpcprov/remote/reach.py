@@ -63,7 +63,7 @@ def _ask(host: Host) -> Reached | HostsError:
             status, said, errors = connection.run(f"sh -c {shlex.quote(PROBE)}", timeout=30)
     except HostsError as problem:
         return problem
-    except (paramiko.SSHException, OSError) as error:
+    except (paramiko.SSHException, OSError, EOFError) as error:
         return HostsError(f"SSH broke while the host was asked: {error}", host=host.name)
     if status != 0 and not said:
         why = errors.strip().splitlines()[-1:] or ["no output"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import paramiko
@@ -67,6 +70,26 @@ def test_refused_login(server: SshServer, tmp_path: Path) -> None:
 def test_nobody_listens(server: SshServer) -> None:
     error = problem(server.host(port=1))
     assert error.message.startswith("SSH does not work (root@127.0.0.1 port 1)")
+
+
+@pytest.mark.parametrize("greeting", [b"", b"SSH-2.0-x\r\n"])
+def test_port_that_accepts_and_closes(server: SshServer, greeting: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    """Such as a proxy without a host behind it."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def close_each() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                connection.sendall(greeting)
+                connection.close()
+
+    threading.Thread(target=close_each, daemon=True).start()
+    port = listener.getsockname()[1]
+    error = problem(server.host(port=port))
+    listener.close()
+    assert f"(root@127.0.0.1 port {port})" in error.message
+    assert capfd.readouterr().err == ""
 
 
 def test_fingerprint_is_what_ssh_keygen_prints(tmp_path: Path) -> None:
