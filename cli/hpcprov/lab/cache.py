@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hpcprov.errors import LabError
-from hpcprov.lab.nodes import CLUSTER_LABEL, NODE_LABEL, SPEC_LABEL, Node, State, state_of
-from hpcprov.lab.podman import Podman
+from hpcprov.lab.nodes import Node, Owner, State, state_of
+from hpcprov.lab.podman import Podman, labels
 from hpcprov.paths import cache_dir
 
 PORT = 3142
@@ -23,7 +23,7 @@ def url(address: str) -> str:
     return f"http://{address}:{PORT}"
 
 
-def container_of(cluster: str, image: str, network: str, address: str) -> Node:
+def container_of(cluster: str, image: str, network: str, address: str, owner: Owner) -> Node:
     """The cache's container. The package folder is shared by all labs of this machine."""
     mounts = (
         (str(PROXY), "/usr/local/lib/hpcprov/proxy.py", "ro"),
@@ -31,18 +31,17 @@ def container_of(cluster: str, image: str, network: str, address: str) -> Node:
     )
     # A mounted file stays the old one when the file is replaced, so its content makes the kind.
     kind = hashlib.sha256(PROXY.read_bytes()).hexdigest()
-    return Node(NAME, NAME, cluster, kind, image, network, address, mounts)
+    return Node(NAME, NAME, cluster, kind, image, network, address, mounts, owner)
 
 
 def run_arguments(node: Node, upstream_proxy: str = "") -> list[str]:
     """Arguments of `podman run`: no systemd and no privileges, only the proxy."""
     volumes = [f"--volume={source}:{path}:{options}" for source, path, options in node.mounts]
     environment = [f"--env=http_proxy={upstream_proxy}"] if upstream_proxy else []
-    marks = {CLUSTER_LABEL: node.cluster, NODE_LABEL: node.name, SPEC_LABEL: node.digest}
     return [
         "--detach", f"--name={node.container}", f"--hostname={NAME}",
         f"--network={node.network}", f"--ip={node.address}",
-        "--init=false", "--systemd=false", *[f"--label={key}={value}" for key, value in marks.items()],
+        "--init=false", "--systemd=false", *labels(node.labels),
         *volumes, *environment, node.image,
         "/usr/bin/python3", "-u", "/usr/local/lib/hpcprov/proxy.py", "--dir=/var/cache/hpcprov", f"--port={PORT}",
     ]  # fmt: skip

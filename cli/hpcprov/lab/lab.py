@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import fcntl
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from hpcprov.errors import LabError
-from hpcprov.lab import cache, engine, host, image, keys, network, nodes, prepare, storage
+from hpcprov.lab import cache, engine, host, image, keys, network, nodes, owner, prepare, storage
 from hpcprov.lab.nodes import CLUSTER_LABEL, Node, NodeStatus, State
-from hpcprov.lab.plan import check, key_store, network_name, network_plan, plan_nodes, settings
+from hpcprov.lab.plan import (
+    check,
+    find_host,
+    key_store,
+    network_name,
+    network_plan,
+    plan_nodes,
+    settings,
+    ssh_command,
+)
 from hpcprov.lab.podman import Podman, write_atomically
 from hpcprov.site import Site
 
@@ -31,14 +40,15 @@ def up(site: Site, report: Report) -> None:
     facts = host.look()
     with _lock(site):
         podman, node_image = prepare.node_image(facts, settings(site), report, running=partial(_runs, site))
+        _claim_for_up(podman, site, report)
         if notice := host.raise_inotify_limit():
             report(notice)
         store = keys.ensure(site)
         plan = network_plan(site)
         wanted = plan_nodes(site, facts, node_image)
-        marks = {CLUSTER_LABEL: site.cluster_name}
+        marks = owner.marks(site)
         present = nodes.inspect(podman, site.cluster_name)
-        cache_node = cache.container_of(site.cluster_name, node_image, plan.name, str(plan.cache))
+        cache_node = cache.container_of(site.cluster_name, node_image, plan.name, str(plan.cache), owner.owner_of(site))
         _remove_strangers(podman, [*wanted, cache_node], present, report)
         network.ensure(podman, facts, plan, marks)
         _ensure_storage(podman, site, facts, marks, report)
@@ -46,7 +56,7 @@ def up(site: Site, report: Report) -> None:
         _start_nodes(podman, wanted, present, report)
 
 
-def down(site: Site, purge: bool = False) -> list[str]:
+def down(site: Site, purge: bool = False, report: Report = lambda _: None) -> list[str]:
     """Remove the containers, network and volumes of this lab, and no other's. Returns what was removed.
 
     The image and the package cache stay. `purge` removes the lab's SSH keys too.
@@ -54,6 +64,10 @@ def down(site: Site, purge: bool = False) -> list[str]:
     check(site)
     podman = engine.connect()
     with _lock(site):
+        claim = _claim(podman, site)
+        claim.require()
+        if claim.orphaned:
+            report(claim.takeover())
         return _remove(podman, site, purge=purge)
 
 
@@ -68,6 +82,26 @@ def status(site: Site) -> list[NodeStatus]:
         return list(pool.map(lambda node: nodes.status(podman, node, present), wanted))
 
 
+def whose(site: Site) -> owner.Claim:
+    """Which site the lab of this name belongs to."""
+    check(site)
+    return _claim(engine.connect(), site)
+
+
+def reach(site: Site, node: str, command: Sequence[str] = ()) -> list[str]:
+    """The ssh command line to a node that runs. Raises LabError at once when it does not."""
+    check(site)
+    member = find_host(site, node)
+    podman = engine.connect()
+    present = nodes.inspect(podman, site.cluster_name)
+    owner.claim(podman, site, network_name(site), present).require()
+    running = {name for name, container in present.items() if container.get("State") == "running"}
+    if nodes.container_name(site.cluster_name, member.node_name) not in running:
+        subject = f"node {member.name} of the lab {site.cluster_name}" if running else f"the lab {site.cluster_name}"
+        raise LabError(f"{subject} is not running", hint=f"hpcprov lab up {site.path}")
+    return ssh_command(site, node, command)
+
+
 def shared_storage(site: Site) -> str:
     """How the lab provides shared paths on this machine, in words for a report."""
     return (
@@ -80,24 +114,48 @@ def _runs(site: Site, podman: Podman) -> bool:
     return any(container.get("State") == "running" for container in present.values())
 
 
+def _claim(podman: Podman, site: Site) -> owner.Claim:
+    return owner.claim(podman, site, network_name(site), nodes.inspect(podman, site.cluster_name))
+
+
+def _claim_for_up(podman: Podman, site: Site, report: Report) -> None:
+    """Refuse a lab of somebody else's; clear away what a removed checkout has left. Its shared volumes are kept."""
+    claim = _claim(podman, site)
+    claim.require()
+    if not claim.orphaned:
+        return
+    report(f"{claim.takeover()}, its nodes are made anew")
+    _remove_containers(podman, site)
+    _remove_network(podman, site)
+
+
 def _remove(podman: Podman, site: Site, *, purge: bool) -> list[str]:
-    removed = []
+    removed = _remove_containers(podman, site)
     mark = f"label={CLUSTER_LABEL}={site.cluster_name}"
-    containers = sorted(nodes.inspect(podman, site.cluster_name))
-    if containers:
-        podman.run("rm", "--force", "--time=0", "--volumes", *containers, timeout=300)
-        removed += [f"container {name}" for name in containers]
     for entry in podman.query("volume", "ls", "--format", "json", "--filter", mark):
         podman.run("volume", "rm", entry["Name"])
         removed.append(f"volume {entry['Name']}")
-    if podman.exists("network", network_name(site)):
-        podman.run("network", "rm", network_name(site))
-        removed.append(f"network {network_name(site)}")
+    removed += _remove_network(podman, site)
     folder = key_store(site).folder
     if purge and folder.is_dir():
         shutil.rmtree(folder)
         removed.append(f"keys {folder}")
     return removed
+
+
+def _remove_containers(podman: Podman, site: Site) -> list[str]:
+    containers = sorted(nodes.inspect(podman, site.cluster_name))
+    if containers:
+        podman.run("rm", "--force", "--time=0", "--volumes", *containers, timeout=300)
+    return [f"container {name}" for name in containers]
+
+
+def _remove_network(podman: Podman, site: Site) -> list[str]:
+    name = network_name(site)
+    if not podman.exists("network", name):
+        return []
+    podman.run("network", "rm", name)
+    return [f"network {name}"]
 
 
 def _remove_strangers(podman: Podman, wanted: list[Node], present: Mapping[str, Any], report: Report) -> None:

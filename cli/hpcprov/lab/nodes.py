@@ -17,6 +17,8 @@ from hpcprov.lab.podman import Podman, labels
 CLUSTER_LABEL = "hpcprov.cluster"
 NODE_LABEL = "hpcprov.node"
 SPEC_LABEL = "hpcprov.spec"
+OWNER_LABEL = "hpcprov.owner"
+SITE_LABEL = "hpcprov.site"
 BOOT_TIMEOUT = 120.0
 BOOTED = frozenset({"running", "degraded"})
 POLL = 0.2
@@ -30,6 +32,25 @@ class State(StrEnum):
     RUNNING = "running"
     STOPPED = "stopped"
     BROKEN = "broken"  # created but never started, or of another recipe: left by an interrupted run or an older site
+    FOREIGN = "foreign"  # of another site that has the same cluster_name
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The site that made a container, network or volume. Empty for what was made before these labels."""
+
+    state_dir: str = ""
+    site: str = ""
+
+    @classmethod
+    def of(cls, found: Mapping[str, str]) -> Owner:
+        """Read the labels of something that podman keeps."""
+        return cls(found.get(OWNER_LABEL, ""), found.get(SITE_LABEL, ""))
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """As podman keeps it."""
+        return {OWNER_LABEL: self.state_dir, SITE_LABEL: self.site}
 
 
 @dataclass(frozen=True)
@@ -45,11 +66,17 @@ class Node:
     address: str
     # (source, path in the node, options): a volume or a directory of the control host.
     mounts: tuple[tuple[str, str, str], ...] = ()
+    owner: Owner = Owner()
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What the container is found and judged by."""
+        return {CLUSTER_LABEL: self.cluster, NODE_LABEL: self.name, SPEC_LABEL: self.digest, **self.owner.labels}
 
     @property
     def container(self) -> str:
         """Name of the container."""
-        return f"hpcprov-{self.cluster}-{self.node_name}"
+        return container_name(self.cluster, self.node_name)
 
     @property
     def digest(self) -> str:
@@ -65,12 +92,11 @@ class Node:
 
         --no-hosts keeps /etc/hosts an ordinary file: podman would write it anew at each start and undo role base.
         """
-        marks = {CLUSTER_LABEL: self.cluster, NODE_LABEL: self.name, SPEC_LABEL: self.digest}
         volumes = [f"--volume={source}:{path}:{options}" for source, path, options in self.mounts]
         return [
             "--detach", f"--name={self.container}", f"--hostname={self.node_name}", "--systemd=always", "--privileged",
             f"--network={self.network}", f"--ip={self.address}", "--no-hosts", "--shm-size=1g", "--pids-limit=-1",
-            *labels(marks), *volumes, self.image, "/sbin/init",
+            *labels(self.labels), *volumes, self.image, "/sbin/init",
         ]  # fmt: skip
 
 
@@ -85,11 +111,18 @@ class NodeStatus:
     system: str = ""
     ssh: bool = False
     failed_units: list[str] = field(default_factory=list)
+    # State directory of the site that made the container; empty where there is none, or one made without the label.
+    owner: str = ""
 
     @property
     def healthy(self) -> bool:
         """Booted and reachable."""
         return self.system in BOOTED and self.ssh
+
+
+def container_name(cluster: str, node_name: str) -> str:
+    """Name of a node's container."""
+    return f"hpcprov-{cluster}-{node_name}"
 
 
 def inspect(podman: Podman, cluster: str) -> dict[str, dict[str, Any]]:
@@ -103,7 +136,10 @@ def state_of(node: Node, present: Mapping[str, dict[str, Any]]) -> State:
     container = present.get(node.container)
     if container is None:
         return State.MISSING
-    if (container.get("Labels") or {}).get(SPEC_LABEL) != node.digest:
+    found = container.get("Labels") or {}
+    if Owner.of(found).state_dir not in ("", node.owner.state_dir):
+        return State.FOREIGN
+    if found.get(SPEC_LABEL) != node.digest:
         return State.BROKEN
     state = str(container.get("State", ""))
     if state == "running":
@@ -174,11 +210,13 @@ def ssh_answers(address: str, port: int = 22, timeout: float = 5.0) -> bool:
 def status(podman: Podman, node: Node, present: Mapping[str, dict[str, Any]]) -> NodeStatus:
     """Look at one node."""
     state = state_of(node, present)
+    owner = Owner.of(present.get(node.container, {}).get("Labels") or {}).state_dir
     if state is not State.RUNNING:
-        return NodeStatus(node.name, node.container, node.address, state)
+        return NodeStatus(node.name, node.container, node.address, state, owner=owner)
     system = system_state(podman, node.container)
     failed = failed_units(podman, node.container) if system == "degraded" else []
-    return NodeStatus(node.name, node.container, node.address, state, system, ssh_answers(node.address), failed)
+    answers = ssh_answers(node.address)
+    return NodeStatus(node.name, node.container, node.address, state, system, answers, failed, owner)
 
 
 def directory_mount(source: Path, path: str) -> tuple[str, str, str]:

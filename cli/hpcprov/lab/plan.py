@@ -10,6 +10,7 @@ from hpcprov.lab import cache, network, nodes, storage
 from hpcprov.lab.host import HostFacts
 from hpcprov.lab.keys import KeyStore
 from hpcprov.lab.nodes import Node
+from hpcprov.lab.owner import owner_of
 from hpcprov.site import Host, Site
 
 DEFAULT_RELEASE = "bookworm"
@@ -82,18 +83,24 @@ def _node(site: Site, member: Host, node_image: str, *, kernel_nfs: bool) -> Nod
     return Node(
         name=member.name, node_name=member.node_name, cluster=site.cluster_name,
         kind=kind(site), image=node_image, network=network_name(site),
-        address=member.address, mounts=mounts,
+        address=member.address, mounts=mounts, owner=owner_of(site),
     )  # fmt: skip
+
+
+def find_host(site: Site, node: str) -> Host:
+    """A host by its inventory name or its node name. Raises UsageError that lists them."""
+    for member in site.cluster_hosts:
+        if node in (member.name, member.node_name):
+            return member
+    raise UsageError(f"there is no node {node}", hint=f"nodes: {', '.join(m.name for m in site.cluster_hosts)}")
 
 
 def ssh_command(site: Site, node: str, command: Sequence[str] = ()) -> list[str]:
     """The ssh command line that reaches a node with the lab's own keys."""
     check(site)
-    found = [member for member in site.cluster_hosts if node in (member.name, member.node_name)]
-    if not found:
-        raise UsageError(f"there is no node {node}", hint=f"nodes: {', '.join(m.name for m in site.cluster_hosts)}")
+    member = find_host(site, node)
     store = key_store(site)
     return [
         "ssh", "-i", str(store.client_key), "-o", f"UserKnownHostsFile={store.known_hosts}",
-        "-o", "StrictHostKeyChecking=yes", "-o", "IdentitiesOnly=yes", f"root@{found[0].address}", *command,
+        "-o", "StrictHostKeyChecking=yes", "-o", "IdentitiesOnly=yes", f"root@{member.address}", *command,
     ]  # fmt: skip
