@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hpcprov import changes
 from hpcprov.ansible import failures, runner
 from hpcprov.ansible.events import (
     ErrorShown,
@@ -39,6 +40,7 @@ class Converge:
         self.result = result
         self.progress = progress
         self.clock = clock
+        self.check = self.diff = False
         self.failed: dict[str, Failure] = {}
         self.failed_in: dict[str, Phase | None] = {}
         self.changed: dict[str, int] = {}
@@ -47,6 +49,7 @@ class Converge:
 
     def run(self, request: runner.Request) -> None:
         """Run to the end. Raises ConvergeError or HostsError for hosts that failed, KeyboardInterrupt for Ctrl-C."""
+        self.check, self.diff = request.check, request.diff
         outcome = runner.run(
             request,
             on_event=self.event,
@@ -94,7 +97,7 @@ class Converge:
         if phase is not self.clock.phase:
             self._end_phase()
         # Only the job's files are Ansible's; its play also serves those who run the playbook alone.
-        self.clock.begin(phase, "the job is put in place" if phase is Phase.SMOKE else event.title)
+        self.clock.begin(phase, "the job is made ready; it runs last" if phase is Phase.SMOKE else event.title)
 
     def _task(self, event: TaskEnded) -> None:
         self.progress.host_ended(event)
@@ -108,7 +111,18 @@ class Converge:
         self.failed.pop(event.host, None)
         if event.status is Status.CHANGED:
             self.changed[event.host] = self.changed.get(event.host, 0) + 1
+            self._show_change(event)
         self._collect(event.host, event.result)
+
+    def _show_change(self, event: TaskEnded) -> None:
+        """What would change is told by name, what a diff shows in full. Ansible's own output has it with -v."""
+        if self.progress.verbose:
+            return
+        lines = changes.diff_lines(event) if self.diff else []
+        if self.check or lines:
+            self.progress.line(changes.heading(event))
+        for line in lines:
+            self.progress.line(f"  {line}")
 
     def _collect(self, host: str, result: dict[str, Any]) -> None:
         """What roles hand to the results: services, notices, the kind of storage."""

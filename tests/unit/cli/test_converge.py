@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,14 @@ class Stage:
         self.clock = Clock(progress, self.result, lambda: None)
         self.converge = converge.Converge(self.result, progress, self.clock)
 
-    def play(self, *events: Event, code: int = 0, interrupted: bool = False, **stats: HostStats) -> None:
+    def play(
+        self,
+        *events: Event,
+        code: int = 0,
+        interrupted: bool = False,
+        request: runner.Request = REQUEST,
+        **stats: HostStats,
+    ) -> None:
         def run(_request: object, *, on_event: Any, **_: Any) -> runner.Outcome:
             for event in events:
                 on_event(event)
@@ -37,7 +45,7 @@ class Stage:
 
         self.monkeypatch.setattr(runner, "run", run)
         self.clock.begin(Phase.BASE)
-        self.converge.run(REQUEST)
+        self.converge.run(request)
 
     def phases(self) -> list[tuple[str, str]]:
         return [(phase.name, phase.status) for phase in self.result.phases]
@@ -74,6 +82,57 @@ def test_phases_hosts_and_services(stage: Stage) -> None:
     assert stage.result.nfs_backend == "kernel"
     assert any(line.startswith("base ") and "changed: head 1, node01 1" in line for line in stage.lines)
     assert any(line.startswith("scheduler ") and "nothing changed" in line for line in stage.lines)
+
+
+CHANGE = {
+    "changed_files": ["/etc/motd"],
+    "restarted": ["munge"],
+    "diff": [{"before_header": "/etc/motd", "after_header": "/etc/motd", "before": "old\n", "after": "new\n"}],
+}
+HEADING = "  node01: munge: Munge runs (/etc/motd; restarted: munge)"
+DIFF = ["    --- /etc/motd", "    +++ /etc/motd", "    @@ -1 +1 @@", "    -old", "    +new"]
+
+
+@pytest.mark.parametrize(
+    ("check", "diff", "shown"),
+    [(False, False, []), (True, False, [HEADING]), (False, True, [HEADING, *DIFF]), (True, True, [HEADING, *DIFF])],
+)
+def test_check_names_what_would_change_and_diff_shows_it(
+    stage: Stage, check: bool, diff: bool, shown: list[str]
+) -> None:
+    stage.play(
+        PlayStarted("Base | Names"),
+        ended("node01", Status.CHANGED, changed=True, **CHANGE),
+        ended("node02", changed=False, **CHANGE),
+        request=replace(REQUEST, check=check, diff=diff),
+        node01=HostStats(ok=1, changed=1),
+    )
+    assert [line for line in stage.lines if line.startswith("  ")] == shown
+
+
+def test_diff_without_a_terminal_tells_what_ansible_would(stage: Stage) -> None:
+    loop = {
+        "results": [{"changed": True, "diff": {"prepared": "+ curl"}}, {"changed": False, "diff": {"prepared": "-"}}]
+    }
+    attributes = {"diff": {"before": {"mode": "0644"}, "after": {"mode": "0600"}}}
+    stage.play(
+        ended("node01", Status.CHANGED, changed=True, **loop),
+        ended("node01", Status.CHANGED, changed=True, **attributes),
+        ended("node01", Status.CHANGED, changed=True, diff=[{"src_binary": 1}]),
+        request=replace(REQUEST, diff=True),
+        node01=HostStats(ok=3, changed=3),
+    )
+    assert [line for line in stage.lines if line.startswith("    ")] == [
+        "    + curl",
+        "    --- before",
+        "    +++ after",
+        "    @@ -1,3 +1,3 @@",
+        "     {",
+        '    -  "mode": "0644"',
+        '    +  "mode": "0600"',
+        "     }",
+        "    no diff: the new content is binary",
+    ]
 
 
 def test_smoke_preparation_waits_for_the_job_with_its_line(stage: Stage) -> None:

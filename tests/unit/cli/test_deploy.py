@@ -160,6 +160,24 @@ def test_check_changes_and_proves_nothing(cluster: Cluster, errors: Callable[[],
     assert "tiny: nothing would change." in errors()  # commands are skipped in check mode
 
 
+def test_check_and_diff_show_what_would_change(cluster: Cluster, errors: Callable[[], str]) -> None:
+    file = cluster.home / "motd"
+    file.write_text("old\n")
+    cluster.playbook(
+        "base",
+        "- name: Base | Something\n  hosts: compute\n  gather_facts: false\n"
+        f'  tasks: [{{{{name: Do, ansible.builtin.copy: {{{{dest: {file}, content: "new\\n"}}}}}}}}]\n',
+    )
+    assert cluster.deploy("--check", "--diff", "--from", "base", "--to", "base") == 0
+    said = errors()
+    assert "\n  head: Do\n" in said
+    assert f"--- {file}\n" in said and "\n    -old\n    +new\n" in said
+    assert cluster.deploy("--check", "--from", "base", "--to", "base") == 0
+    said = errors()
+    assert "\n  head: Do\n" in said and "+new" not in said
+    assert file.read_text() == "old\n"
+
+
 def test_failed_role(cluster: Cluster, errors: Callable[[], str]) -> None:
     cluster.playbook("scheduler", BAD)
     assert cluster.deploy("--from", "scheduler", "--to", "mpi") == 5
