@@ -10,6 +10,9 @@ description:
   - Slurm, munge and NFS identify people by number, so the numbers have to be equal everywhere.
   - An id that belongs to somebody else, or a user that exists with another id, is an error that names both;
     nothing is renumbered behind the admin's back.
+  - A home directory on storage that hosts share is made once, whichever host is first. Where root may not write there
+    (root_squash), the user is made without it and a warning says so.
+  - The home directory of a user that exists is not moved; a warning names it.
 options:
   groups:
     description: Groups, made before the users.
@@ -58,8 +61,12 @@ created:
 import grp
 import os
 import pwd
+import stat
 
 from ansible.module_utils.basic import AnsibleModule
+
+# Exit status of useradd: the home directory cannot be made.
+NO_HOME = 12
 
 
 def find(lookup, key):
@@ -110,14 +117,39 @@ class Accounts:
     def user(self, spec):
         """Make the user unless it is there, and add the groups that it lacks."""
         name = spec["name"]
-        if not find(pwd.getpwnam, name):
-            self.run(*self.useradd(spec))
+        present = find(pwd.getpwnam, name)
+        if not present:
+            if not self.module.check_mode:
+                self.add_user(spec)
             self.created.append("user %s" % name)
             return
+        if not spec["system"] and present.pw_dir != spec["home"]:
+            self.module.warn(
+                "the home directory of %s is %s here, the site wants %s: move it by hand with "
+                "usermod --home %s --move-home %s" % (name, present.pw_dir, spec["home"], spec["home"], name)
+            )
         missing = [g for g in spec["groups"] if name not in grp.getgrnam(g).gr_mem]
         if missing:
             self.run("usermod", "--append", "--groups", ",".join(missing), name)
             self.created.append("%s in %s" % (name, ",".join(missing)))
+
+    def add_user(self, spec):
+        """Run useradd. Hosts may make one home directory on shared storage at the same moment: only one succeeds."""
+        make_parents(spec)
+        status, _, error = self.module.run_command(self.useradd(spec))
+        if status == NO_HOME and not find(pwd.getpwnam, spec["name"]):
+            status, _, error = self.module.run_command(self.useradd(dict(spec, create_home=False)))
+        if status not in (0, NO_HOME):
+            self.module.fail_json(msg="useradd %s failed: %s" % (spec["name"], error.strip()), rc=status)
+        if not spec["create_home"]:
+            return
+        if os.path.isdir(spec["home"]):
+            give_home(spec["home"], pwd.getpwnam(spec["name"]))
+        else:
+            self.module.warn(
+                "the home directory %s of %s cannot be made on this host: make it where its storage is served"
+                % (spec["home"], spec["name"])
+            )
 
     @staticmethod
     def useradd(spec):
@@ -132,6 +164,33 @@ class Accounts:
         home_exists = os.path.isdir(spec["home"])
         command.append("--create-home" if spec["create_home"] and not home_exists else "--no-create-home")
         return [*command, spec["name"]]
+
+
+def make_parents(spec):
+    """The directories above a home: some versions of useradd make none, others fail when two hosts make them."""
+    if spec["create_home"]:
+        parent = os.path.dirname(spec["home"].rstrip("/"))
+        # Open to read, whatever umask Ansible was given.
+        before = os.umask(0o022)
+        try:
+            os.makedirs(parent, mode=0o755, exist_ok=True)
+        except OSError:
+            pass  # Not root's to write; useradd's failure is told with its reason.
+        finally:
+            os.umask(before)
+
+
+def give_home(path, user):
+    """Hand over an empty directory that root has made, also one that another host is about to hand over."""
+    try:
+        found = os.stat(path)
+        if found.st_uid != 0 or user.pw_uid == 0 or os.listdir(path):
+            return
+        os.chown(path, user.pw_uid, user.pw_gid)
+        if not stat.S_IMODE(found.st_mode):
+            os.chmod(path, 0o700)
+    except OSError:
+        pass  # Storage that root may not change, or a directory that is gone again: nothing to hand over.
 
 
 def wanted_groups(params):
