@@ -91,6 +91,9 @@ def test_no_secret_is_shown_even_at_full_verbosity(lab: Lab, deployed: Deploymen
             assert password.encode() not in data, path
             assert key[:32] not in data, path
     assert password not in done.stdout + done.stderr
+    for host in HOSTS:
+        journal = lab.node(host, "journalctl --no-pager")
+        assert password not in journal, f"the database password stands in the journal of {host}"
     for name in ("database_password", "munge.key"):
         assert (lab.state / "secrets" / name).stat().st_mode & 0o777 == 0o600
 
@@ -106,6 +109,38 @@ def test_check_mode_predicts_and_touches_nothing(lab: Lab, deployed: Deployment)
     repaired = lab.hpcprov("deploy", str(lab.site), "--to", "base", "--limit", "node01")
     assert repaired.returncode == 0, said(repaired)
     assert "edited" not in lab.node("node01", "cat /etc/security/limits.d/90-hpcprov.conf")
+
+
+def test_a_value_that_slurm_refuses_replaces_nothing(lab: Lab, deployed: Deployment, tmp_path: Path) -> None:
+    """Slurm's own client reads the new slurm.conf before it takes the place of the old one."""
+    original = lab.site.read_text()
+    lab.site.write_text(original.replace("config_overrides", "config_overrides\n      SwitchType: switch/nonsense"))
+    before = lab.node("head", "sha256sum /etc/slurm/slurm.conf")
+    try:
+        done = lab.hpcprov("deploy", str(lab.site), "--from", "scheduler", "--to", "scheduler")
+    finally:
+        lab.site.write_text(original)
+    assert done.returncode == 5, said(done)
+    assert "was left as it is" in done.stderr
+    assert lab.node("head", "sha256sum /etc/slurm/slurm.conf") == before
+    assert "idle" in lab.node("head", "sinfo -h")
+
+
+def test_rotated_munge_key_reaches_everyone_and_jobs_live(lab: Lab, deployed: Deployment) -> None:
+    submitted = lab.node("head", "sudo -u hpcsmoke sh -c 'cd /tmp && sbatch --parsable -N2 --wrap \"srun sleep 600\"'")
+    job = submitted.splitlines()[-1]
+    before = wait_for_job(lab, job, "RUNNING")
+    old = lab.node("node02", "sha256sum /etc/munge/munge.key")
+    (lab.state / "secrets" / "munge.key").unlink()
+    done = lab.hpcprov("deploy", str(lab.site), "--to", "base")
+    assert done.returncode == 0, said(done)
+    assert lab.node("node02", "sha256sum /etc/munge/munge.key") != old
+    for node in ("node01", "node02"):
+        assert lab.node(node, "systemctl is-active munge slurmd") == "active\nactive"
+    verified = lab.hpcprov("verify", str(lab.site))
+    assert verified.returncode == 0, said(verified)
+    assert job_state(lab, job) == before
+    lab.node("head", f"scancel {job}")
 
 
 def test_limit_does_not_change_what_derives_from_the_whole_site(lab: Lab, deployed: Deployment) -> None:

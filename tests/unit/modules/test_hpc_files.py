@@ -119,3 +119,24 @@ def test_an_unknown_owner_is_named(run_module: Run, tmp_path: Path) -> None:
     result = run_module(hpc_files, files=[{"dest": str(tmp_path / "a"), "content": "x", "owner": "no-such-user"}])
     assert result["failed"] is True
     assert "no-such-user" in result["msg"]
+
+
+def test_no_argument_reaches_the_journal_of_the_host(
+    run_module: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged: list[str] = []
+    monkeypatch.setattr(hpc_files.AnsibleModule, "log", lambda self, msg, log_args=None: logged.append(str(msg)))
+    run_module(hpc_files, files=[{"dest": str(tmp_path / "a"), "secret": "User=slurm\nStoragePass=tell-nobody\n"}])
+    assert "tell-nobody" not in "".join(logged)
+
+
+def test_what_its_program_refuses_replaces_nothing(run_module: Run, tmp_path: Path) -> None:
+    path = tmp_path / "slurm.conf"
+    path.write_text("good\n")
+    file = {"dest": str(path), "content": "bad\n", "validate": "grep -q good %s"}
+    result = run_module(hpc_files, files=[file])
+    assert result["failed"] is True
+    assert "was left as it is" in result["msg"]
+    assert path.read_text() == "good\n"
+    assert list(tmp_path.iterdir()) == [path]
+    assert run_module(hpc_files, files=[{**file, "content": "good, new\n"}])["changed"] is True
