@@ -12,12 +12,12 @@ from hpcprov.slurm.gres import gres_conf
 from hpcprov.slurm.hostlist import fold
 from hpcprov.slurm.nodes import node_keys, node_lines
 from hpcprov.slurm.options import configless, default_options
+from hpcprov.slurm.owned import contradiction, site_values
 from hpcprov.slurm.partitions import partition_lines
 from hpcprov.slurm.settings import checked, key_lines
 
 # slurm.conf options that may stand on several lines.
 _REPEATED = ("SlurmctldHost", "NodeSet", "DownNodes", "Prolog", "Epilog", "PrologSlurmctld", "EpilogSlurmctld")
-_NOT_FREE = {"NodeName": "slurm_node", "PartitionName": "slurm_partitions"}
 _MEMORY_DEFAULTS = ("DefMemPerCPU", "DefMemPerNode", "DefMemPerGPU")
 
 
@@ -50,7 +50,9 @@ def slurm_files(cluster: Cluster) -> SlurmFiles:
 
 def _free_config(cluster: Cluster) -> dict[str, Any]:
     config = checked(cluster.config, "slurm.conf", cluster.release)
-    wrong = [f"slurm_config: {name} belongs into {place}" for name, place in _NOT_FREE.items() if name in config]
+    values = site_values(cluster.name, cluster.databases, cluster.daemons)
+    problems = [contradiction(name, value, values) for name, value in config.items()]
+    wrong = [f"slurm_config: {problem}" for problem in problems if problem]
     if wrong:
         raise SlurmConfigError(wrong)
     return config

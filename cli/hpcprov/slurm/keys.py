@@ -11,15 +11,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-# slurm.conf options that have another name today: (old, new).
-RENAMED = {
-    "controlmachine": "SlurmctldHost",
-    "controladdr": "SlurmctldHost",
-    "backupcontroller": "SlurmctldHost",
-    "backupaddr": "SlurmctldHost",
-    "slurmctldlogfilelevel": "SlurmctldDebug",
-    "accountingstorejobcomment": "AccountingStoreFlags=job_comment",
-}
+# slurm.conf options that are still read, and how they are written today.
+RENAMED = {"AccountingStoreJobComment": "AccountingStoreFlags: job_comment"}
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def from_ansible(
         pmix=bool(measured) and all(entry.get("pmix") for entry in measured.values()),
         nvml=frozenset(node_name(host) for host, entry in measured.items() if entry.get("gpu_nvml")),
         enforce_accounts=bool(_get(site, "slurm_accounts")),
-        daemons=_daemons(site),
+        daemons=daemons_of(site),
         config=_get(site, "slurm_config") or {},
         cgroup_config=_get(site, "slurm_cgroup_config") or {},
     )
@@ -152,7 +152,8 @@ def _version_key(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.replace("-", ".").split(".") if part.isdecimal())
 
 
-def _daemons(site: Vars) -> Daemons:
+def daemons_of(site: Vars) -> Daemons:
+    """What the site says about the daemons, our own defaults otherwise."""
     given = {field.name: _get(site, _DAEMON_VARS[field.name]) for field in fields(Daemons)}
     return Daemons(**{name: value for name, value in given.items() if value is not None})
 

@@ -90,6 +90,8 @@ def test_gpus_and_accounts() -> None:
 def test_the_site_wins() -> None:
     config: dict[str, Any] = {
         "slurmctldtimeout": 60,
+        "ClusterName": "test",
+        "AccountingStorageHost": "db2",
         "enforce_part_limits": "NO",
         "KillWait": None,
         "SlurmctldParameters": ["idle_on_node_suspend"],
@@ -101,6 +103,7 @@ def test_the_site_wins() -> None:
     written = slurm_conf(replace(CLUSTER, config=config))
     for line in (
         "SlurmctldTimeout=60",
+        "AccountingStorageHost=db2",
         "EnforcePartLimits=NO",
         "SlurmctldParameters=idle_on_node_suspend,enable_configless",
         "LaunchParameters=use_interactive_step,enable_nss_slurm",
@@ -123,6 +126,12 @@ def test_the_site_wins() -> None:
             "PowerPlugin does nothing since Slurm 24.05; this cluster runs 24.05",
         ),
         ({"config": {"NodeName": "c1"}}, "slurm_config: NodeName belongs into slurm_node"),
+        ({"config": {"slurmctldhost": "x"}}, "slurm_config: SlurmctldHost belongs into group controller"),
+        ({"config": {"ClusterName": "x"}}, 'slurm_config: ClusterName follows from cluster_name, which says "test"'),
+        (
+            {"config": {"AccountingStorageHost": "x"}},
+            'slurm_config: AccountingStorageHost follows from group database, which says "db1 or db2", not "x"',
+        ),
         ({"config": {"KillWait": 1, "killwait": 2}}, "slurm.conf: KillWait is given twice"),
         ({"config": {"MailProg": "a\nb"}}, "a value must stand on one line"),
         ({"nodes": []}, "no compute node was measured yet, so there is nothing to write into slurm.conf"),

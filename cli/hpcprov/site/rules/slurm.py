@@ -14,6 +14,8 @@ from hpcprov.slurm.errors import SlurmConfigError
 from hpcprov.slurm.gres import node_gres
 from hpcprov.slurm.keys import RENAMED, Key, release_of, table
 from hpcprov.slurm.nodes import arithmetic_problems, canonical
+from hpcprov.slurm.owned import ELSEWHERE, contradiction, site_values
+from hpcprov.slurm.site import daemons_of
 from hpcprov.slurm.values import is_time, text
 
 _FREE = {
@@ -21,7 +23,6 @@ _FREE = {
     "slurm_dbd_config": "slurmdbd.conf",
     "slurm_cgroup_config": "cgroup.conf",
 }
-_ELSEWHERE = {"NodeName": "slurm_node of the hosts", "PartitionName": "slurm_partitions"}
 
 
 def _free_settings(draft: Draft, variable: str) -> Iterator[tuple[Host, Mapping[str, Any]]]:
@@ -66,13 +67,36 @@ def _key_problem(name: str, file: str, release: str | None, seen: dict[str, str]
     key = keys.find_loose(name)
     if key is None:
         return keys.problem(name, release)
-    if key.name in _ELSEWHERE:
-        return f"{key.name} belongs into {_ELSEWHERE[key.name]}"
-    if file == "slurm.conf" and name.lower() in RENAMED:
-        return f"{key.name} is the old way; hpcprov writes {RENAMED[name.lower()]} itself"
+    if file == "slurm.conf" and key.name in ELSEWHERE:
+        return f"{key.name} belongs into {ELSEWHERE[key.name]}"
+    if file == "slurm.conf" and key.name in RENAMED:
+        return f"{key.name} is the old way; write {RENAMED[key.name]}"
     if seen.setdefault(key.name, name) != name:
         return f"{name} and {seen[key.name]} both set {key.name}"
     return keys.problem(name, release)
+
+
+@rule("slurm-config-contradicts")
+def contradictions(draft: Draft) -> Iterator[Finding]:
+    """What follows from the site itself must not be said otherwise in slurm_config."""
+    values = _site_values(draft)
+    for host, settings in _free_settings(draft, "slurm_config"):
+        for name, value in settings.items():
+            key = table("slurm.conf").find_loose(str(name))
+            if key is None or key.name in ELSEWHERE or holds_template(value):
+                continue
+            problem = contradiction(key.name, value, values)
+            if problem:
+                place = draft.place_of(host, "slurm_config", name)
+                yield place.finding("slurm-config-contradicts", problem, hint="remove it here")
+
+
+def _site_values(draft: Draft) -> dict[str, list[str]]:
+    """As the renderer knows them; without those that are wrong themselves or stay templates."""
+    databases = [host.node_name for host in draft.site.group("database")]
+    daemons = daemons_of(draft.speaker.vars if draft.speaker else {})
+    values = site_values(draft.site.cluster_name, databases, daemons)
+    return {option: [one for one in known if one and not holds_template(one)] for option, known in values.items()}
 
 
 @rule("slurm-value")
