@@ -84,7 +84,7 @@ def make_site(folder: Path, name: str, subnet: str) -> Path:
     text = (ROOT / "inventory" / "lab.yaml").read_text()
     text = text.replace("cluster_name: lab", f"cluster_name: {name}").replace("10.89.77.", f"{subnet}.")
     site = folder / f"{name}.yaml"
-    site.write_text(text.replace("/.hpcprov/lab/", f"/.hpcprov/{name}/"))
+    site.write_text(text)
     return site
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -63,7 +64,12 @@ def on(site: Path, node: str, command: str) -> str:
     return done.stdout.strip()
 
 
+def state_of(site: Path) -> Path:
+    return site.parent / ".hpcprov" / site.stem
+
+
 def make_site(folder: Path, name: str, subnet: str) -> Path:
+    folder.mkdir(exist_ok=True)
     path = folder / f"{name}.yaml"
     path.write_text(SITE.format(name=name, subnet=subnet))
     return path
@@ -124,6 +130,35 @@ def test_another_lab_on_the_same_addresses_is_refused(site: Path, tmp_path: Path
     done = hpcprov("lab", "up", make_site(tmp_path, "e2eclash", "10.89.201"))
     assert done.returncode == 4
     assert "podman network hpcprov-e2elab uses 10.89.201.0/28" in done.stderr
+
+
+def test_another_site_of_the_same_name_is_refused_and_harmless(site: Path, tmp_path: Path) -> None:
+    other = make_site(tmp_path, "e2elab", "10.89.201")
+    for command in (
+        ["lab", "up", other], ["lab", "down", other], ["lab", "ssh", "head", "--site", other, "--", "true"],
+    ):  # fmt: skip
+        done = hpcprov(*command)
+        assert done.returncode == 4, done.stderr
+        assert f"hpcprov lab down {site}" in done.stderr
+    assert states(other)["head"]["state"] == "foreign"
+    assert all(node["healthy"] and node["owner"] == str(state_of(site)) for node in states(site).values())
+
+
+def test_a_lab_of_a_removed_checkout_is_taken_over(tmp_path: Path) -> None:
+    first, second = (make_site(tmp_path / name, "e2egone", "10.89.203") for name in ("first", "second"))
+    up(first)
+    shutil.rmtree(first.parent)
+    done = hpcprov("lab", "down", second)
+    assert done.returncode == 0, done.stderr
+    assert f"{state_of(first)}, which no longer exists" in done.stderr
+    assert "e2egone" not in podman("ps", "--all", "--format={{.Names}}")
+
+
+def test_ssh_to_a_lab_that_does_not_run(tmp_path: Path) -> None:
+    path = make_site(tmp_path, "e2enone", "10.89.204")
+    done = hpcprov("lab", "ssh", "head", "--site", path)
+    assert done.returncode == 4
+    assert f"hpcprov lab up {path}" in done.stderr
 
 
 def test_down_removes_this_lab_and_no_other(site: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -98,7 +99,7 @@ def reach(site: Site, node: str, command: Sequence[str] = ()) -> list[str]:
     running = {name for name, container in present.items() if container.get("State") == "running"}
     if nodes.container_name(site.cluster_name, member.node_name) not in running:
         subject = f"node {member.name} of the lab {site.cluster_name}" if running else f"the lab {site.cluster_name}"
-        raise LabError(f"{subject} is not running", hint=f"hpcprov lab up {site.path}")
+        raise LabError(f"{subject} is not running", hint=f"hpcprov lab up {shlex.quote(str(site.path))}")
     return ssh_command(site, node, command)
 
 

@@ -5,6 +5,7 @@ Two site files with one cluster_name would else take each other's nodes for outd
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,5 +94,5 @@ def _volume_labels(podman: Podman, cluster: str) -> Iterator[Mapping[str, str]]:
 
 def _way_to_remove(owner: Owner) -> str:
     if owner.site and Path(owner.site).is_file():
-        return f"hpcprov lab down {owner.site}"
+        return f"hpcprov lab down {shlex.quote(owner.site)}"
     return f"its site file is gone, so remove {owner.state_dir}, then hpcprov lab down removes the rest"

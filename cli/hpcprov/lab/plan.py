@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -102,5 +103,16 @@ def ssh_command(site: Site, node: str, command: Sequence[str] = ()) -> list[str]
     store = key_store(site)
     return [
         "ssh", "-i", str(store.client_key), "-o", f"UserKnownHostsFile={store.known_hosts}",
-        "-o", "StrictHostKeyChecking=yes", "-o", "IdentitiesOnly=yes", f"root@{member.address}", *command,
+        "-o", "StrictHostKeyChecking=yes", "-o", "IdentitiesOnly=yes", f"root@{member.address}",
+        *_remote_words(command),
     ]  # fmt: skip
+
+
+def _remote_words(command: Sequence[str]) -> list[str]:
+    """Keep `bash -lc 'module avail'` three words: ssh joins them with spaces for the shell of the node.
+
+    One word alone is a command line, and words without spaces may hold patterns for the node's shell.
+    """
+    if len(command) < 2:
+        return list(command)
+    return [shlex.quote(word) if not word or any(c.isspace() for c in word) else word for word in command]

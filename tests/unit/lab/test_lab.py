@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 
 import pytest
@@ -53,3 +54,28 @@ def test_ssh_command(site: Callable[..., Site]) -> None:
     assert "StrictHostKeyChecking=yes" in words
     with pytest.raises(UsageError, match="no node node99"):
         lab.ssh_command(made, "node99")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ([], []),
+        (["cd /tmp; ls | wc -l"], ["cd /tmp; ls | wc -l"]),
+        (["ls", "/shared/*"], ["ls", "/shared/*"]),
+        (["bash", "-lc", "module avail"], ["bash", "-lc", "'module avail'"]),
+    ],
+)
+def test_words_of_a_command_arrive_whole(site: Callable[..., Site], command: list[str], words: list[str]) -> None:
+    arguments = lab.ssh_command(site(), "node01", command)
+    assert arguments[arguments.index("root@10.1.2.21") + 1 :] == words
+
+
+def test_a_copy_of_the_built_in_lab_needs_only_a_name_and_addresses(tmp_path: Path) -> None:
+    text = (project_root() / "inventory" / "lab.yaml").read_text()
+    copy = tmp_path / "other.yaml"
+    copy.write_text(text.replace("cluster_name: lab", "cluster_name: other").replace("10.89.77.", "10.89.78."))
+    made = load_site(copy)
+    store = key_store(made)
+    for host in made.cluster_hosts:
+        assert host.ssh_key == str(store.client_key)
+        assert f"UserKnownHostsFile={store.known_hosts}" in host.ssh_args
