@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ STORAGE = {
     "ganesha": "NFS, served by nfs-ganesha",
     "external": "provided from outside, only checked",
 }
+OUTSIDE = "(outside --limit, not asked)"
 MANY_HOSTS = 24  # more rows than this nobody reads; then hosts are folded by groups and system
 
 
@@ -108,6 +110,18 @@ def verdict(site: Site, result: Result) -> str:
     if result.proven and result.smoke is not None:
         return f"{name} works: job {result.smoke.job_id} trained across {len(result.smoke.nodes)} nodes."
     return f"{name} is converged, not proven: no training job ran. Prove it with: hpcprov smoke {site.path}"
+
+
+def way_in(site: Site) -> str | None:
+    """The command that opens a shell where users of a lab log in; None for a site of real hosts."""
+    from hpcprov.lab import is_lab
+    from hpcprov.paths import project_root
+
+    if not is_lab(site):
+        return None
+    host = [*site.group("login"), *site.group("controller"), *site.cluster_hosts][0]
+    built_in = site.path.resolve() == (project_root() / "inventory" / "lab.yaml").resolve()
+    return f"hpcprov lab ssh {host.name}" + ("" if built_in else f" --site {shlex.quote(str(site.path))}")
 
 
 def _escaped(text: str) -> str:

@@ -35,7 +35,17 @@ def err() -> Console:
 
 def say(message: RenderableType, *, style: str | None = None) -> None:
     """Tell the person something. Brackets in `message` are text, not markup; long lines are not cut."""
-    err().print(message, style=style, markup=False, soft_wrap=isinstance(message, str))
+    console = err()
+    if not isinstance(message, str) and not console.is_terminal:
+        message = _without_padding(console, message)
+    console.print(message, style=style, markup=False, soft_wrap=isinstance(message, str))
+
+
+def _without_padding(console: Console, message: RenderableType) -> str:
+    """A table as text. On a terminal the blanks behind its lines are not seen, in a log they are."""
+    with console.capture() as captured:
+        console.print(message)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def write_json(text: str) -> None:

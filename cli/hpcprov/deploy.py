@@ -16,7 +16,7 @@ from typing import NoReturn
 from hpcprov import __version__, closing, phases, progress
 from hpcprov.clock import Clock
 from hpcprov.console import say, write_json
-from hpcprov.errors import HpcprovError, SiteError
+from hpcprov.errors import HostsError, HpcprovError, SiteError
 from hpcprov.lock import site_lock
 from hpcprov.paths import site_home
 from hpcprov.phases import Phase
@@ -111,9 +111,8 @@ class Deploy:
         phase = self.clock.phase or self._last_failed()
         self.clock.end(status="failed")
         if not self.result.failures:
-            journal = list(error.journal)
-            reason = "\n".join(filter(None, [error.message, error.why]))
-            self.result.failures.append(FailureResult(phase=phase, host=error.host, reason=reason, journal=journal))
+            parts: list[HpcprovError] = [*error.problems] if isinstance(error, HostsError) else []
+            self.result.failures += [_failure(phase, part) for part in parts or [error]]
         self._close(error.exit_code)
         hints = [error.hint] if error.hint else []
         if phase and phase not in phases.PREPARATION:
@@ -147,9 +146,12 @@ class Deploy:
             self.result.versions = {**versions, **self.result.versions}
 
     def _tell(self, site: Site, steps: Steps) -> None:
-        systems = {name: reached.os for name, reached in steps.reached.items()}
+        systems = dict.fromkeys(site.hosts, closing.OUTSIDE if steps.reached else "")
+        systems |= {name: reached.os for name, reached in steps.reached.items()}
         say(closing.table(site, self.result, systems))
         say(closing.verdict(site, self.result), style="bold green" if self.result.proven else "bold yellow")
+        if self.options.command == "deploy" and steps.reached and (way_in := closing.way_in(site)):
+            say(f"Go in with: {way_in}")
         say(f"Results: {self.run_dir.path}")
 
     def _close(self, code: int) -> None:
@@ -171,6 +173,11 @@ class Deploy:
         """The command that goes on here. `hpcprov smoke` has only the one thing to do."""
         where = "" if self.options.command == "smoke" else f" --from {phase}"
         return f"hpcprov {self.options.command} {self.options.site_file}{where}"
+
+
+def _failure(phase: str | None, error: HpcprovError) -> FailureResult:
+    reason = "\n".join(filter(None, [error.message, error.why]))
+    return FailureResult(phase=phase, host=error.host, reason=reason, journal=list(error.journal))
 
 
 @contextmanager

@@ -80,6 +80,10 @@ class HostsError(HpcprovError):
 
     exit_code = 4
 
+    def __init__(self, message: str, *, problems: Sequence[HostsError] = (), **details: Any) -> None:
+        super().__init__(message, **details)
+        self.problems = list(problems)  # one for each host, when the error is about several
+
 
 class LabError(HostsError):
     """The local lab cannot run on this machine, or one of its containers does not come up."""

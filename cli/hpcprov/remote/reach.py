@@ -110,4 +110,4 @@ def _has_become_password(host: Host) -> bool:
 
 def _together(problems: list[HostsError], asked: int) -> HostsError:
     lines = [f"{problem.host}: {problem.message}\n    next: {problem.hint or 'see above'}" for problem in problems]
-    return HostsError(f"{len(problems)} of {asked} hosts cannot be converged", why="\n".join(lines))
+    return HostsError(f"{len(problems)} of {asked} hosts cannot be converged", why="\n".join(lines), problems=problems)

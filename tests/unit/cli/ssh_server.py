@@ -61,7 +61,7 @@ class SshServer(paramiko.ServerInterface):
             transport.add_server_key(self.host_key)
             try:
                 transport.start_server(server=self)
-            except (paramiko.SSHException, EOFError):
+            except (paramiko.SSHException, OSError, EOFError):
                 continue
 
     def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:

@@ -225,6 +225,29 @@ def test_unreachable_host(cluster: Cluster, errors: Callable[[], str]) -> None:
     assert "1 of 1 hosts cannot be converged" in errors()
 
 
+def test_results_name_each_unreachable_host(cluster: Cluster, errors: Callable[[], str]) -> None:
+    text = cluster.site.read_text().replace(
+        "compute: {hosts: {head: }}",
+        "compute: {hosts: {head: , n1: {ansible_host: 127.0.0.2}, n2: {ansible_host: 127.0.0.3}}}",
+    )
+    cluster.site.write_text(text)
+    assert cluster.deploy() == 4
+    failures = cluster.result()["failures"]
+    assert [(failure["phase"], failure["host"]) for failure in failures] == [("reach", "n1"), ("reach", "n2")]
+    assert all(failure["reason"].startswith("SSH does not work") for failure in failures)
+
+
+def test_hosts_outside_the_limit_are_named_so(cluster: Cluster, errors: Callable[[], str]) -> None:
+    text = cluster.site.read_text().replace(
+        "compute: {hosts: {head: }}", "compute: {hosts: {head: , n1: {ansible_host: 127.0.0.2}}}"
+    )
+    cluster.site.write_text(text)
+    assert cluster.deploy("--to", "reach", "--limit", "head") == 0
+    said = errors()
+    assert any(" n1 " in line and line.endswith(" (outside --limit, not asked)") for line in said.splitlines())
+    assert "Go in with" not in said  # these hosts are no lab
+
+
 def test_invalid_site(cluster: Cluster, errors: Callable[[], str]) -> None:
     cluster.site.write_text("compute:\n  host: {a: }\n")
     assert cluster.deploy() == 3
