@@ -57,11 +57,6 @@ def test_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "address-twice: Two hosts with one address" in capsys.readouterr().out
 
 
-def test_a_site_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate"]) == 2
-    assert "Name a site file" in capsys.readouterr().err
-
-
 def test_caret_stands_below_its_character(tmp_path: Path) -> None:
     path = tmp_path / "site.yaml"
     path.write_text("all:\n\thosts:\n")
