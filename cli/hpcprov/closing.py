@@ -18,7 +18,7 @@ STORAGE = {
     "ganesha": "NFS, served by nfs-ganesha",
     "external": "provided from outside, only checked",
 }
-OUTSIDE = "(outside --limit, not asked)"
+OUTSIDE = "(outside --limit)"
 MANY_HOSTS = 24  # more rows than this nobody reads; then hosts are folded by groups and system
 
 

@@ -101,6 +101,8 @@ class Steps:
         )
         note = f"{outcome.passed} passed, {outcome.failed} failed, {outcome.skipped} skipped"
         self.clock.end(note, status="done" if outcome.ok else "failed")
+        if error := verify.nobody_answers(self.site, outcome):
+            raise error
         if not outcome.ok:
             raise _verify_error(self.result.verify)
 

@@ -14,6 +14,7 @@ import pytest
 from hpcprov.site import Site, load_site
 from hpcprov.verify.checks import fail
 from hpcprov.verify.cluster import Cluster, Probe
+from hpcprov.verify.plugin import EVENTS
 
 ORDER = ("hosts", "services", "munge", "storage", "slurm", "accounting", "mpi", "software")
 NEED_PROBES = {"probe", "cluster", "config"}
@@ -74,6 +75,16 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         cluster.start_jobs(run=bool(wanted & {"node", "parallel"}), parallel="parallel" in wanted)
     if wanted & NEED_PROBES:
         cluster.start_probes()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Who could not be reached: when that is everybody, the checks say nothing about the cluster."""
+    cluster = session.config.stash.get(CLUSTER, None)
+    events = session.config.pluginmanager.get_plugin(EVENTS)
+    if cluster and events and cluster.unreachable:
+        events.unreachable(
+            cluster.unreachable, site=bool({cluster.controller, cluster.submit_host} & set(cluster.unreachable))
+        )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

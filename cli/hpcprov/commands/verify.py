@@ -20,21 +20,27 @@ def verify(
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit report.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")] = False,
 ) -> None:
-    """Check services, munge, clocks, names, storage, and run real jobs on every compute node."""
+    """Check services, munge, clocks, names, storage, and run real jobs on every compute node.
+
+    Exit code 6 when a check fails, 4 when no check could run because hosts are not reached.
+    """
     import time
 
     from hpcprov.console import say, write_json
     from hpcprov.errors import VerifyError
     from hpcprov.site import load_site
-    from hpcprov.verify import run
+    from hpcprov.verify import nobody_answers, run
 
     started = time.monotonic()
-    result = run(load_site(chosen(site)), report=say, keyword=keyword, junit=junit, hosts=host or [])
+    loaded = load_site(chosen(site))
+    result = run(loaded, report=say, keyword=keyword, junit=junit, hosts=host or [])
     say(
         f"{result.passed} passed, {result.failed} failed, {result.skipped} skipped "
         f"in {time.monotonic() - started:.1f} s"
     )
     if as_json:
         write_json(json.dumps(result.as_dict(), indent=2))
+    if error := nobody_answers(loaded, result):
+        raise error
     if not result.ok:
         raise typer.Exit(VerifyError.exit_code)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hpcprov.errors import UsageError, VerifyError
+from hpcprov.errors import HostsError, UsageError, VerifyError
 from hpcprov.paths import project_root
-from hpcprov.site import Site
+from hpcprov.site import Host, Site
+from hpcprov.slurm import hostlist
 from hpcprov.verify.outcome import Failure, Tally, VerifyResult
 
-__all__ = ["Failure", "VerifyResult", "run"]
+__all__ = ["Failure", "VerifyResult", "nobody_answers", "run"]
 
 NO_TESTS = 5  # pytest's exit codes
 BAD_USE = 4
@@ -48,6 +50,34 @@ def run(
     if broken or code not in (0, 1):
         raise VerifyError("the checks could not run", why=broken or said or f"pytest ended with {code}")
     return tally.finish()
+
+
+def nobody_answers(site: Site, result: VerifyResult) -> HostsError | None:
+    """The error for a run whose checks could not run because hosts are not reached; None when they could."""
+    if not result.unreachable:
+        return None
+    reasons: dict[str, list[str]] = {}
+    for name, reason in sorted(result.unreachable.items()):
+        reasons.setdefault(_without_address(reason, site.hosts[name]), []).append(name)
+    lines = [f"{hostlist.fold(names)}: {reason}" for reason, names in reasons.items()]
+    first = site.hosts[next(iter(reasons.values()))[0]]
+    port = f"-p {first.port} " if first.port else ""
+    hint = f"hpcprov lab up {site.path}" if "lab" in site.vars else f"ssh {port}{_target(first)}"
+    problems = [HostsError(reason, host=name) for name, reason in result.unreachable.items()]
+    return HostsError(
+        "no check could run, SSH reaches no host that they need", why="\n".join(lines), hint=hint, problems=problems
+    )
+
+
+def _without_address(reason: str, host: Host) -> str:
+    """What ssh said, in words that are the same for all hosts."""
+    for name in (host.address, host.name):
+        reason = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", "HOST", reason)
+    return re.sub(r"\s*\bhost HOST\b", " the host", reason).strip().removeprefix("ssh: ")
+
+
+def _target(host: Host) -> str:
+    return f"{host.user}@{host.address}" if host.user else host.address
 
 
 def _arguments(site: Site, keyword: str | None, junit: Path | None, hosts: Sequence[str]) -> list[str]:

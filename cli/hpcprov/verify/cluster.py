@@ -16,7 +16,7 @@ from typing import Any
 
 from hpcprov.site import Host, Site
 from hpcprov.verify import expect
-from hpcprov.verify.transport import RemoteError, Transport
+from hpcprov.verify.transport import RemoteError, Transport, UnreachableError
 
 PARALLEL = 64  # connections at once
 
@@ -53,6 +53,7 @@ class Cluster:
         self.smoke_user = expect.smoke_user(site)
         self.controller = expect.controller(site)
         self.submit_host = expect.submit_host(site)
+        self.unreachable: dict[str, str] = {}  # host to what ssh said
         self.run_id = secrets.token_hex(4)
         self._transport = Transport(site)
         self._pool = ThreadPoolExecutor(max_workers=PARALLEL)
@@ -134,6 +135,7 @@ class Cluster:
             probe.facts = self._transport.run(name, "probe", {**self._common(name), **parameters})
         except RemoteError as error:
             probe.error = str(error)
+            self._remember(name, error)
         probe.received = time.time()
         return probe
 
@@ -207,5 +209,10 @@ class Cluster:
         try:
             answer: dict[str, Any] = self._transport.run(self.submit_host, "jobs", parameters, user=self.smoke_user)
         except RemoteError as error:
+            self._remember(self.submit_host, error)
             return {"error": str(error)}
         return answer
+
+    def _remember(self, name: str, error: RemoteError) -> None:
+        if isinstance(error, UnreachableError):
+            self.unreachable[name] = str(error)

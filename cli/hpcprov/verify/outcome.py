@@ -29,6 +29,8 @@ class VerifyResult:
     failed: int = 0
     skipped: int = 0
     failures: list[Failure] = field(default_factory=list)
+    # Hosts that SSH did not reach, and what it said; only when no check at all could run because of them.
+    unreachable: dict[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -37,7 +39,9 @@ class VerifyResult:
 
     def as_dict(self) -> dict[str, Any]:
         """As it stands in result.json and behind `--json`."""
-        return asdict(self)
+        document = asdict(self)
+        del document["unreachable"]  # the exit code and the words say it
+        return document
 
 
 @dataclass
@@ -58,6 +62,8 @@ class Tally:
         self._report = report
         self._checks: dict[str, _Check] = {}
         self._consequences: dict[str, int] = {}
+        self._held: list[str] = []
+        self._answered: set[str] = set()  # hosts that said why a check does not apply to them
 
     def take(self, event: Event) -> None:
         """One event of the plugin."""
@@ -65,6 +71,14 @@ class Tally:
             self._checks = {name: _Check(count) for name, count in event["checks"].items()}
         elif event["event"] == "outcome":
             self._outcome(event)
+        elif event["event"] == "unreachable" and self._nothing_ran(event["hosts"], event["site"]):
+            self.result.unreachable = event["hosts"]
+
+    def _nothing_ran(self, hosts: dict[str, str], site: bool) -> bool:
+        """Whether all that came back is what must come back when these hosts are silent."""
+        silent = {*hosts, "site"} if site else set(hosts)
+        failed = {failure.host for failure in self.result.failures}
+        return not self.result.passed and failed <= silent and self._answered <= silent | {"site"}
 
     def _outcome(self, event: Event) -> None:
         name, host = event["check"], event["host"]
@@ -79,20 +93,31 @@ class Tally:
                 self._consequences[event["reason"]] = self._consequences.get(event["reason"], 0) + 1
             else:
                 check.skipped.setdefault(event["reason"], []).append(host)
+                self._answered.add(host)
         else:
             failure = Failure(host, name, event["reason"], event["hint"])
             self.result.failed += 1
             self.result.failures.append(failure)
             check.failed.append(failure)
         if check.left <= 0:
-            for line in lines(name, check):
-                self._report(line)
+            self._held += lines(name, check)
+        if self.result.passed:
+            self._tell_held()
 
     def finish(self) -> VerifyResult:
         """Say how much could not be checked, and give the result."""
+        if self.result.unreachable:
+            return self.result  # one error says it all
+        self._tell_held()
         for reason, count in self._consequences.items():
             self._report(f"  skip  {count} more checks: {reason}")
         return self.result
+
+    def _tell_held(self) -> None:
+        """Until a first check holds, it may still turn out that none could run, and then these lines are noise."""
+        for line in self._held:
+            self._report(line)
+        self._held.clear()
 
 
 def hosts_in_words(hosts: list[str]) -> str:

@@ -11,6 +11,8 @@ import pytest
 
 from hpcprov.verify.checks import CheckError
 
+EVENTS = "hpcprov-events"  # under this name pytest has the plugin
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The pipe, as the number of an inherited file descriptor."""
@@ -21,7 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Nothing to do without a pipe."""
     descriptor = config.getoption("--hpcprov-events")
     if descriptor is not None:
-        config.pluginmanager.register(Events(descriptor))
+        config.pluginmanager.register(Events(descriptor), EVENTS)
 
 
 def check_name(item: pytest.Item) -> str:
@@ -54,6 +56,10 @@ class Events:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """How many outcomes to expect for each check."""
         self._tell(event="plan", checks=dict(Counter(check_name(item) for item in session.items)))
+
+    def unreachable(self, hosts: dict[str, str], *, site: bool) -> None:
+        """The checks are done: hosts that SSH did not reach, and whether checks of the site as a whole need them."""
+        self._tell(event="unreachable", hosts=hosts, site=site)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:

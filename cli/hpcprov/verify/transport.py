@@ -29,6 +29,10 @@ class RemoteError(Exception):
     """A script did not run on a host; the text says why."""
 
 
+class UnreachableError(RemoteError):
+    """SSH itself did not work; the text is what it said."""
+
+
 @lru_cache
 def _payload(script: str) -> bytes:
     return (REMOTE / f"{script}.py").read_bytes()
@@ -99,7 +103,7 @@ class Transport:
     def run(self, name: str, script: str, parameters: Mapping[str, Any], *, user: str | None = None) -> Any:
         """Run a remote script as root, or as an ordinary user with all that a login gives; its JSON answer.
 
-        Raises RemoteError when the host cannot be reached or the script did not answer.
+        Raises UnreachableError when SSH does not work, RemoteError when the script did not answer.
         """
         python = str(self._hosts[name].vars.get("ansible_python_interpreter") or "python3")
         command = python_command(script, parameters, python if python.startswith("/") else "python3")
@@ -108,7 +112,7 @@ class Transport:
         try:
             result = self.connection(name).run(command)
         except RuntimeError as error:  # how testinfra says that ssh itself failed
-            raise RemoteError(ssh_reason(error)) from error
+            raise UnreachableError(ssh_reason(error)) from error
         for line in result.stdout.splitlines():
             if line.startswith(MARK):
                 return json.loads(line[len(MARK) :])

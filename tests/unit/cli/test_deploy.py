@@ -204,6 +204,14 @@ def test_failed_check_stops_before_the_job(cluster: Cluster, errors: Callable[[]
     assert cluster.calls == ["verify"]
 
 
+def test_checks_that_reach_nobody_are_an_error_about_hosts(cluster: Cluster, errors: Callable[[], str]) -> None:
+    cluster.verify = VerifyResult(skipped=9, unreachable={"head": "Connection refused"})
+    assert cluster.deploy("--from", "verify") == 4
+    (failure,) = cluster.result()["failures"]
+    assert (failure["phase"], failure["host"], failure["reason"]) == ("verify", "head", "Connection refused")
+    assert "head: Connection refused" in errors()
+
+
 def test_failed_job(cluster: Cluster, errors: Callable[[], str]) -> None:
     cluster.smoke = SmokeResult(passed=False, reason="test accuracy 0.510 is below 0.95", accuracy=0.51)
     assert cluster.deploy(command="smoke") == 6
@@ -237,14 +245,17 @@ def test_results_name_each_unreachable_host(cluster: Cluster, errors: Callable[[
     assert all(failure["reason"].startswith("SSH does not work") for failure in failures)
 
 
-def test_hosts_outside_the_limit_are_named_so(cluster: Cluster, errors: Callable[[], str]) -> None:
+def test_hosts_outside_the_limit_are_named_so(
+    cluster: Cluster, errors: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     text = cluster.site.read_text().replace(
         "compute: {hosts: {head: }}", "compute: {hosts: {head: , n1: {ansible_host: 127.0.0.2}}}"
     )
     cluster.site.write_text(text)
     assert cluster.deploy("--to", "reach", "--limit", "head") == 0
     said = errors()
-    assert any(" n1 " in line and line.endswith(" (outside --limit, not asked)") for line in said.splitlines())
+    assert any(" n1 " in line and line.endswith(" (outside --limit)") for line in said.splitlines())
     assert "Go in with" not in said  # these hosts are no lab
 
 

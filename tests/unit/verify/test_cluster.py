@@ -6,7 +6,7 @@ import pytest
 from hpcprov.site import load_site
 from hpcprov.verify import cluster as module
 from hpcprov.verify import expect
-from hpcprov.verify.transport import RemoteError, needs_sudo, ssh_config
+from hpcprov.verify.transport import UnreachableError, needs_sudo, ssh_config
 
 SITE = """
 all:
@@ -40,7 +40,7 @@ class Memory:
         with self.lock:
             self.asked.append((name, p.get("round", script), p, user))
         if name in self.down:
-            raise RemoteError("Connection refused")
+            raise UnreachableError("Connection refused")
         if script == "jobs":
             return {"nodes": {}, "user_uid": 64100}
         times = {"started": 100.0, "finished": 101.0}
@@ -100,6 +100,7 @@ def test_a_silent_controller_leaves_the_rest_checked(make, monkeypatch):
     assert cluster.probes["node01"].error is None
     assert cluster.reference("ids").host.name == "store"
     assert cluster.jobs == {"error": "Connection refused"}
+    assert cluster.unreachable == {"head": "Connection refused"}
 
 
 def test_one_chosen_host_is_checked_against_the_controller(make):

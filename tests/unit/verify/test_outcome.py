@@ -1,5 +1,6 @@
 """The plugin's events become counts, failures, and one line per check."""
 
+import pytest
 from hpcprov.verify.outcome import Failure, Tally, hosts_in_words
 
 
@@ -61,3 +62,55 @@ def test_many_hosts_are_counted():
     assert hosts_in_words(["a", "b", "c"]) == "a, b, c"
     assert hosts_in_words(["a", "b", "c", "d"]) == "4 hosts"
     assert hosts_in_words(["site"]) == ""
+
+
+SILENT = {"node01": "refused", "head": "refused"}
+GONE = "the host does not answer"
+
+
+def finished(*events):
+    lines = []
+    tally = Tally(lines.append)
+    for event in events:
+        tally.take(event)
+    return tally.finish(), lines
+
+
+def test_when_no_host_is_reached_no_check_is_told():
+    result, lines = finished(
+        {"event": "plan", "checks": {"A": 1, "B": 1, "C": 1}},
+        outcome("A", "node01", "failed", "refused"),
+        outcome("B", "node01", "skipped", GONE),
+        outcome("C", "site", "failed", "no job"),
+        {"event": "unreachable", "hosts": SILENT, "site": True},
+    )
+    assert result.unreachable == SILENT and not result.ok
+    assert lines == []
+    assert "unreachable" not in result.as_dict()
+
+
+def test_a_choice_that_leaves_only_skips_of_silent_hosts_could_not_run():
+    result, _ = finished(
+        outcome("B", "node01", "skipped", GONE), {"event": "unreachable", "hosts": SILENT, "site": False}
+    )
+    assert result.unreachable == SILENT
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        outcome("A", "node02"),
+        outcome("A", "node02", "failed", "broken"),
+        outcome("A", "node02", "skipped", "a container"),
+        outcome("A", "site", "failed", "broken"),
+    ],
+)
+def test_one_check_that_ran_makes_it_a_verdict_about_the_cluster(other):
+    result, lines = finished(
+        {"event": "plan", "checks": {"R": 1, "A": 1}},
+        outcome("R", "node01", "failed", "refused"),
+        other,
+        {"event": "unreachable", "hosts": SILENT, "site": False},
+    )
+    assert result.unreachable == {}
+    assert lines[:2] == ["  FAIL  R (node01)", "        node01: refused"]

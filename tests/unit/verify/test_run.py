@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from hpcprov import verify
+from hpcprov import console, main, verify
 from hpcprov.errors import UsageError, VerifyError
 from hpcprov.main import app
 from hpcprov.paths import project_root
@@ -142,3 +142,38 @@ def test_every_check_file_has_its_place_in_the_order():
     order = next(line for line in (folder / "conftest.py").read_text().splitlines() if line.startswith("ORDER"))
     for path in folder.glob("test_*.py"):
         assert f'"{path.stem.removeprefix("test_")}"' in order
+
+
+NOBODY = SITE.replace("ansible_user: root", "ansible_user: root\n    ansible_port: 1").replace("10.0.0.", "127.0.0.")
+
+
+@pytest.mark.parametrize("chosen", [[], ["-k", "munge"], ["-k", "submit"]])
+def test_unreachable_hosts_are_one_error_about_hosts(tmp_path, capsys, chosen):
+    console.err.cache_clear()
+    path = tmp_path / "site.yaml"
+    path.write_text(NOBODY)
+    assert main.main(["verify", str(path), *chosen]) == 4
+    said = capsys.readouterr().err
+    console.err.cache_clear()
+    assert "Error: no check could run, SSH reaches no host that they need\n" in said
+    assert ": connect to the host port 1: Connection refused\n" in said
+    assert "  next: ssh -p 1 root@127.0.0.1\n" in said
+    assert said.count("refused") == 1 and "FAIL" not in said
+
+
+def test_identical_reasons_are_told_once_with_the_hosts_folded(site):
+    result = verify.VerifyResult(
+        unreachable={
+            "node02": "ssh: connect to host 10.0.0.3 port 22: No route to host",
+            "node01": "ssh: connect to host 10.0.0.2 port 22: No route to host",
+            "head": "root@10.0.0.1: Permission denied (publickey).",
+        }
+    )
+    error = verify.nobody_answers(site, result)
+    assert error.exit_code == 4
+    assert error.why.splitlines() == [
+        "head: root@HOST: Permission denied (publickey).",
+        "node[01-02]: connect to the host port 22: No route to host",
+    ]
+    assert [problem.host for problem in error.problems] == ["node02", "node01", "head"]
+    assert verify.nobody_answers(site, verify.VerifyResult()) is None
