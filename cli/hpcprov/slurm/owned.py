@@ -60,4 +60,8 @@ def contradiction(option: str, value: Any, values: Mapping[str, Sequence[str]]) 
 def _agrees(option: str, written: str, values: Sequence[str]) -> bool:
     if option.endswith("Host"):
         written = written.split(".", 1)[0]
+    first, dash, last = written.partition("-")
+    if option == "SlurmctldPort" and dash and first.isdecimal() and last.isdecimal():
+        # slurmctld may listen on a range; slurmd asks for its files at the port that the site names.
+        return any(int(first) <= int(port) <= int(last) for port in values if port.isdecimal())
     return written.removesuffix("/") in values
