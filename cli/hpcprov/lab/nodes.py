@@ -21,6 +21,9 @@ OWNER_LABEL = "hpcprov.owner"
 SITE_LABEL = "hpcprov.site"
 BOOT_TIMEOUT = 120.0
 BOOTED = frozenset({"running", "degraded"})
+# Seconds until a silent sshd is started by hand, and until it has to answer then.
+SSH_PATIENCE = 5.0
+SSH_LIMIT = 60.0
 POLL = 0.2
 JOURNAL_LINES = 15
 
@@ -149,12 +152,15 @@ def state_of(node: Node, present: Mapping[str, dict[str, Any]]) -> State:
 
 def bring_up(podman: Podman, node: Node, state: State) -> str:
     """Make the node run and wait until it can be used. Returns what was done: reused, started, created, replaced."""
-    if state in (State.RUNNING, State.STOPPED):
+    if state is State.RUNNING:
+        # Never replaced: jobs may run on it, and its state is what the admin wants to look at.
+        wait_until_ready(podman, node)
+        return "reused"
+    if state is State.STOPPED:
         try:
-            if state is State.STOPPED:
-                podman.run("start", node.container)
+            podman.run("start", node.container)
             wait_until_ready(podman, node)
-            return "reused" if state is State.RUNNING else "started"
+            return "started"
         except LabError:
             # It ran once and does not come back: a lab node holds nothing that a deploy does not make again.
             state = State.BROKEN
@@ -178,7 +184,13 @@ def wait_until_ready(podman: Podman, node: Node, timeout: float = BOOT_TIMEOUT) 
         time.sleep(POLL)
     else:
         raise _failure(podman, node, f"systemd is still {system or 'silent'!r} after {timeout:.0f} s")
+    patience = time.monotonic() + SSH_PATIENCE
     while not ssh_answers(node.address):
+        if patience and time.monotonic() > patience:
+            # Nothing else would bring back an sshd that was stopped.
+            podman.try_run("exec", node.container, "systemctl", "start", "ssh", timeout=20)
+            patience = 0.0
+            deadline = min(deadline, time.monotonic() + SSH_LIMIT)
         if time.monotonic() > deadline:
             raise _failure(podman, node, f"sshd does not answer on {node.address}:22")
         time.sleep(POLL)
