@@ -21,6 +21,13 @@ except ImportError:  # PyYAML without libyaml: slower, the same result
 _MERGE = "tag:yaml.org,2002:merge"
 _TEXT = "tag:yaml.org,2002:str"
 _Entry = tuple[yaml.Node, yaml.Node]
+_KNOWN_TAGS = frozenset(
+    {"!vault", "!vault-encrypted", "!unsafe"}
+    | {f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float", "str", "timestamp", "merge", "value")}
+    | {f"tag:yaml.org,2002:{kind}" for kind in ("seq", "map")}
+)
+# Aliases are written out when a file is read: nine levels of nine aliases make 387 million values of 90.
+_MOST_VALUES = 1_000_000
 
 
 @dataclass
@@ -95,9 +102,25 @@ def read_document(path: Path, findings: Findings, *, text: str | None = None) ->
         findings.error(*syntax_error(path, content, error))
         return None
     document = Document(path, root)
+    if root is not None and "*" in content and _written_out(root, {}) > _MOST_VALUES:
+        message = f"its aliases (*name) come to more than {_MOST_VALUES} values when they are written out"
+        findings.error(Place(path, 1, 1), "yaml-aliases", message, "an alias of aliases multiplies; write the values")
+        return None
     if root is not None:
         document.data = _Builder(document, findings).value(root)
     return document
+
+
+def _written_out(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many values a node makes with every alias in it written out. One that holds itself is told later."""
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = 0
+        pairs = isinstance(node, yaml.MappingNode)
+        parts = (part for item in node.value for part in (item if pairs else (item,)))
+        known[id(node)] = 1 + sum(_written_out(part, known) for part in parts)
+    return known[id(node)]
 
 
 class _Builder:
@@ -112,6 +135,10 @@ class _Builder:
         return Place(self.path, node.start_mark.line + 1, node.start_mark.column + 1)
 
     def value(self, node: yaml.Node) -> Any:
+        if node.tag not in _KNOWN_TAGS:
+            hint = "remove it; Ansible knows !vault and !unsafe"
+            self.findings.error(self.place(node), "yaml-tag", f"unknown tag {_tag_text(node.tag)}", hint)
+            return None
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
         if id(node) in self._open:
@@ -126,6 +153,10 @@ class _Builder:
             self._open.discard(id(node))
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
+        if node.tag.startswith("!vault") and not str(node.value).lstrip().startswith("$ANSIBLE_VAULT;"):
+            hint = "what ansible-vault encrypt_string prints begins with $ANSIBLE_VAULT"
+            self.findings.error(self.place(node), "yaml-value", "is marked !vault and is not encrypted", hint)
+            return None
         try:
             return read_scalar(node)
         except (ValueError, KeyError):
@@ -171,3 +202,8 @@ class _Builder:
                 yield value
             else:
                 self.findings.error(self.place(source), "yaml-merge", "<< needs a mapping to merge")
+
+
+def _tag_text(tag: str) -> str:
+    """A tag as it is written in a file."""
+    return tag.replace("tag:yaml.org,2002:", "!!", 1)

@@ -81,6 +81,9 @@ def _not_yaml(path: Path) -> tuple[str, str, str] | None:
     if path.suffix not in (".yaml", ".yml", ".json") and path.exists():
         hint = "Ansible reads YAML only from such names; rename the file"
         return "file-name", "must end in .yaml, .yml or .json", hint
+    if _starts_with(path, b"$ANSIBLE_VAULT;"):
+        hint = "decrypt it with ansible-vault, and encrypt the secrets in it alone: ansible-vault encrypt_string"
+        return "encrypted", "is encrypted as a whole, and hpcprov reads it without Ansible", hint
     if _is_ini(path):
         hint = "write the groups as YAML; inventory/site.yaml is a complete example"
         return "ini-inventory", "is an INI inventory, expected YAML", hint
@@ -101,6 +104,14 @@ def _not_inventory(document: Document) -> tuple[str, str, str] | None:
 
 def _first_key(document: Document) -> list[str]:
     return list(document.data)[:1] if isinstance(document.data, dict) else []
+
+
+def _starts_with(path: Path, mark: bytes) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(mark)) == mark
+    except OSError:
+        return False
 
 
 def _is_ini(path: Path) -> bool:

@@ -93,6 +93,10 @@ class _Reader:
         entry.layers.append(Layer(self.document, keys, content))
 
     def _child(self, parent: GroupEntry, name: Any, data: Any, keys: tuple[Hashable, ...]) -> None:
+        if name == "all":
+            message = f'group "all" holds every group and cannot be a child of "{parent.name}"'
+            self.findings.error(self.document.place(*keys), "group-loop", message, "name the groups that you mean")
+            return
         child = self.group(name, data, keys)
         if child is None:
             return

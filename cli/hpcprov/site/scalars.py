@@ -55,6 +55,7 @@ def _real(text: str) -> float | Base60:
 
 _READERS: dict[str, Callable[[str], Any]] = {
     "!vault": Vaulted,
+    "!vault-encrypted": Vaulted,
     "!unsafe": Unsafe,
     f"{_PREFIX}null": lambda text: None,
     f"{_PREFIX}bool": lambda text: _BOOLEANS[text.lower()],
