@@ -149,10 +149,11 @@ class Converge:
 
     def _note(self) -> str:
         if not self.changed:
-            return "nothing changed"
+            return "nothing would change" if self.check else "nothing changed"
+        word = "would change" if self.check else "changed"
         if len(self.changed) > 6:
-            return f"changed {sum(self.changed.values())} on {len(self.changed)} hosts"
-        return "changed: " + ", ".join(f"{host} {count}" for host, count in sorted(self.changed.items()))
+            return f"{word} {sum(self.changed.values())} on {len(self.changed)} hosts"
+        return f"{word}: " + ", ".join(f"{host} {count}" for host, count in sorted(self.changed.items()))
 
     def _count(self, outcome: runner.Outcome) -> None:
         for host, stats in (outcome.stats or {}).items():

@@ -150,7 +150,8 @@ class Deploy:
         systems |= {name: reached.os for name, reached in steps.reached.items()}
         say(closing.table(site, self.result, systems))
         say(closing.verdict(site, self.result), style="bold green" if self.result.proven else "bold yellow")
-        if self.options.command == "deploy" and steps.reached and (way_in := closing.way_in(site)):
+        deployed = self.options.command == "deploy" and not self.options.check and steps.reached
+        if deployed and (way_in := closing.way_in(site)):
             say(f"Go in with: {way_in}")
         say(f"Results: {self.run_dir.path}")
 

@@ -61,7 +61,7 @@ class Steps:
         self.clock.begin(Phase.REACH)
         hosts = self._limited()
         self.reached = reach(hosts)
-        self.clock.end(f"{len(hosts)} hosts")
+        self.clock.end(f"{len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}")
 
     def converge(self, playbooks: tuple[Phase, ...]) -> None:
         """One Ansible run of all chosen playbooks."""

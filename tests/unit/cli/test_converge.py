@@ -108,6 +108,7 @@ def test_check_names_what_would_change_and_diff_shows_it(
         node01=HostStats(ok=1, changed=1),
     )
     assert [line for line in stage.lines if line.startswith("  ")] == shown
+    assert stage.lines[-1].endswith("  would change: node01 1" if check else "  changed: node01 1")
 
 
 def test_diff_without_a_terminal_tells_what_ansible_would(stage: Stage) -> None:
