@@ -70,6 +70,8 @@ def address_valid(draft: Draft) -> Iterator[Finding]:
 def _addresses(host: Host) -> Iterator[tuple[str, str]]:
     for name in ("ansible_host", "cluster_address", "bmc_address"):
         value = host.vars.get(name)
+        if name == "ansible_host" and host.cluster_address != str(value) and is_address(str(value)):
+            continue  # only the way for SSH, perhaps a forwarded port of this machine
         if value not in (None, "") and not is_template(value):
             yield name, str(value)
 
@@ -84,7 +86,7 @@ def _address_problem(name: str, value: str, *, in_cluster: bool) -> tuple[str, s
             return f'"{value}" is no IP address', "for example 10.1.0.11"
         return None
     address = ipaddress.ip_address(value)
-    if name == "cluster_address" and in_cluster and (address.is_loopback or address.is_unspecified):
+    if in_cluster and (address.is_loopback or address.is_unspecified):
         return f"{value} is every machine's own address; other hosts cannot reach it", None
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from posixpath import normpath
 from typing import Any
 
 from hpcprov.errors import Finding
@@ -10,6 +11,30 @@ from hpcprov.site.findings import Place
 from hpcprov.site.model import Host
 from hpcprov.site.rules.registry import Draft, rule
 from hpcprov.site.templating import holds_template
+
+# Each host has its own of these; what is below the second kind too.
+_SYSTEM = frozenset(
+    {
+        *(
+            "",
+            "/bin",
+            "/boot",
+            "/dev",
+            "/etc",
+            "/lib",
+            "/lib32",
+            "/lib64",
+            "/proc",
+            "/root",
+            "/run",
+            "/sbin",
+            "/sys",
+            "/usr",
+        ),
+        *("/var", "/var/cache", "/var/lib", "/var/lib/mysql", "/var/lib/slurm", "/var/log", "/var/run", "/var/spool"),
+    }
+)
+_SYSTEM_TREES = ("/bin/", "/boot/", "/dev/", "/etc/", "/lib/", "/lib64/", "/proc/", "/run/", "/sbin/", "/sys/", "/usr/")
 
 
 def _entries(host: Host, variable: str) -> list[tuple[int, Mapping[str, Any]]]:
@@ -47,11 +72,14 @@ def paths(draft: Draft) -> Iterator[Finding]:
 def _path_problem(path: str, seen: set[str]) -> str | None:
     if not path.startswith("/"):
         return "is no absolute path"
-    if path.rstrip("/") in ("", "/etc", "/usr", "/var", "/dev", "/proc", "/sys", "/run", "/boot", "/bin", "/sbin"):
-        return "must not be shared: the system itself lives there"
     if path.split() != [path]:
         return "holds whitespace"
-    return "stands twice" if path.rstrip("/") in seen else None
+    plain = path.rstrip("/")
+    if plain != "" and normpath(path) != plain:
+        return "is not the plain path: without //, . and .."
+    if plain in _SYSTEM or (plain.startswith(_SYSTEM_TREES) and not f"{plain}/".startswith("/usr/local/")):
+        return "must not be shared: the system itself lives there"
+    return "stands twice" if plain in seen else None
 
 
 @rule("nfs-server")
