@@ -67,14 +67,15 @@ class Document:
         return self._entries[id(node)].get(key)
 
 
-def _mapping_entries(node: yaml.MappingNode) -> Iterator[tuple[Hashable, _Entry]]:
+def _mapping_entries(node: yaml.MappingNode, inside: frozenset[int] = frozenset()) -> Iterator[tuple[Hashable, _Entry]]:
     """Keys with their nodes; those of merged mappings first, so that own keys win."""
+    inside = inside | {id(node)}
     for key_node, value_node in node.value:
         if key_node.tag == _MERGE:
             sources = value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]
             for source in sources:
-                if isinstance(source, yaml.MappingNode) and source is not node:
-                    yield from _mapping_entries(source)
+                if isinstance(source, yaml.MappingNode) and id(source) not in inside:
+                    yield from _mapping_entries(source, inside)
     for key_node, value_node in node.value:
         if isinstance(key_node, yaml.ScalarNode):
             yield key_node.value, (key_node, value_node)

@@ -147,11 +147,12 @@ def parents(draft: Draft) -> Iterator[Finding]:
         for _, entry in listed.entries:
             if entry.get("state") != "absent" and entry.get("name") is not None:
                 above.setdefault(str(entry["name"]).lower(), str(entry.get("parent") or "root").lower())
+        open_names = holds_template(list(above))
         for keys, entry in listed.entries:
             parent = entry.get("parent")
             name = str(entry.get("name")).lower()
             left_out = parent in (None, "") or entry.get("state") == "absent" or name not in above
-            problem = None if left_out or holds_template([*above, parent]) else _parent_problem(name, above)
+            problem = None if left_out or open_names or holds_template(parent) else _parent_problem(name, above)
             if problem:
                 hint = (did_you_mean(str(parent), above) or _LIST_IT) if "no account" in problem else ""
                 message = f"{_label(listed.variable, entry)}: {problem}"
@@ -228,7 +229,12 @@ def unknown_users(draft: Draft) -> Iterator[Finding]:
         for keys, account in listed.entries:
             for user_keys, user in _users(keys, account):
                 name = str(user.get("name"))
-                if name not in known and user.get("state") != "absent" and not holds_template(name):
+                if (
+                    slurm.is_name(user.get("name"))
+                    and name not in known
+                    and user.get("state") != "absent"
+                    and not holds_template(name)
+                ):
                     message = f"{_label(listed.variable, account)}: user {name} is not in cluster_users"
                     hint = did_you_mean(name, known) or ""
                     yield listed.found("account-unknown-user", message, *user_keys, level="warning", hint=hint)
