@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import NoReturn
 
 import paramiko
+from paramiko.ssh_exception import NoValidConnectionsError
 
 from hpcprov.errors import HostsError
 from hpcprov.remote.options import Route, route
@@ -99,6 +100,13 @@ def _load(client: paramiko.SSHClient, file: Path) -> None:
         client.load_system_host_keys(str(file))
 
 
+def _reason(error: Exception) -> str:
+    """Paramiko keeps what the system said about each address of a host, and says none of it."""
+    if isinstance(error, NoValidConnectionsError):
+        return ", ".join(dict.fromkeys(getattr(each, "strerror", None) or str(each) for each in error.errors.values()))
+    return str(error)
+
+
 def _explained(error: Exception, way: Route) -> HostsError:
     """What went wrong and what to do about it."""
     target = f"{way.user}@{way.address} port {way.port}"
@@ -130,6 +138,6 @@ def _explained(error: Exception, way: Route) -> HostsError:
             message = f"closes the connection before the login ({target})"
             hint = f"try: ssh {port}{way.user}@{way.address}"
         case _:
-            message = f"SSH does not work ({target}): {error}"
+            message = f"SSH does not work ({target}): {_reason(error)}"
             hint = f"try: ssh {port}{way.user}@{way.address}"
     return HostsError(message, host=way.host, hint=hint)

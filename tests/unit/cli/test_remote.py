@@ -69,7 +69,7 @@ def test_refused_login(server: SshServer, tmp_path: Path) -> None:
 
 def test_nobody_listens(server: SshServer) -> None:
     error = problem(server.host(port=1))
-    assert error.message.startswith("SSH does not work (root@127.0.0.1 port 1)")
+    assert error.message == "SSH does not work (root@127.0.0.1 port 1): Connection refused"
 
 
 @pytest.mark.parametrize("greeting", [b"", b"SSH-2.0-x\r\n"])
