@@ -21,7 +21,7 @@ SITE = """\
 all:
   vars:
     cluster_name: tiny
-    cluster_network: 127.0.0.0/8
+    cluster_network: 10.0.0.0/24
     nfs_backend: external
     nfs_mounts: [{{path: /shared}}]
     ansible_connection: local
@@ -31,7 +31,7 @@ all:
     ansible_python_interpreter: "{{{{ ansible_playbook_python }}}}"
     ansible_ssh_private_key_file: {key}
     ansible_ssh_common_args: -o UserKnownHostsFile={known} -o GlobalKnownHostsFile=none
-controller: {{hosts: {{head: }}}}
+controller: {{hosts: {{head: {{cluster_address: 10.0.0.1}}}}}}
 database: {{hosts: {{head: }}}}
 login: {{hosts: {{head: }}}}
 storage: {{hosts: {{head: }}}}
@@ -236,7 +236,8 @@ def test_unreachable_host(cluster: Cluster, errors: Callable[[], str]) -> None:
 def test_results_name_each_unreachable_host(cluster: Cluster, errors: Callable[[], str]) -> None:
     text = cluster.site.read_text().replace(
         "compute: {hosts: {head: }}",
-        "compute: {hosts: {head: , n1: {ansible_host: 127.0.0.2}, n2: {ansible_host: 127.0.0.3}}}",
+        "compute: {hosts: {head: , n1: {ansible_host: 127.0.0.2, cluster_address: 10.0.0.2}, "
+        "n2: {ansible_host: 127.0.0.3, cluster_address: 10.0.0.3}}}",
     )
     cluster.site.write_text(text)
     assert cluster.deploy() == 4
@@ -250,7 +251,8 @@ def test_hosts_outside_the_limit_are_named_so(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     text = cluster.site.read_text().replace(
-        "compute: {hosts: {head: }}", "compute: {hosts: {head: , n1: {ansible_host: 127.0.0.2}}}"
+        "compute: {hosts: {head: }}",
+        "compute: {hosts: {head: , n1: {ansible_host: 127.0.0.2, cluster_address: 10.0.0.2}}}",
     )
     cluster.site.write_text(text)
     assert cluster.deploy("--to", "reach", "--limit", "head") == 0
