@@ -60,9 +60,13 @@ def address_missing(draft: Draft) -> Iterator[Finding]:
 @rule("address")
 def address_valid(draft: Draft) -> Iterator[Finding]:
     """An address that is none, that is a range, or that means every machine itself."""
+    network = cluster_network_of(draft)
+    # A cluster that lies on one machine alone says so by its network.
+    alone = network is not None and network.is_loopback
     for host in draft.site.hosts.values():
         for name, value in _addresses(host):
-            problem = _address_problem(name, value, in_cluster=host.is_in(*CLUSTER_GROUPS))
+            in_cluster = host.is_in(*CLUSTER_GROUPS) and not (alone and name == "ansible_host")
+            problem = _address_problem(name, value, in_cluster=in_cluster)
             if problem:
                 yield draft.place_of(host, name).finding("address", f"{name}: {problem[0]}", hint=problem[1])
 
