@@ -78,6 +78,7 @@ def make_site(folder: Path, name: str, subnet: str) -> Path:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path = make_site(tmp_path_factory.mktemp("lab"), "e2elab", "10.89.201")
+    hpcprov("lab", "down", "--force", path)
     up(path)
     yield path
     hpcprov("lab", "down", path)

@@ -98,7 +98,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     site = tmp_path / "site.yaml"
     if site.is_file():
         try:
-            lab.down(load_site(site), purge=True)
+            lab.down(load_site(site), purge=True, force=True)
         except HpcprovError as error:
             pytest.fail(f"the nodes could not be removed: {error}")
 

@@ -41,13 +41,17 @@ def up(site: SiteArgument = None) -> None:
 def down(
     site: SiteArgument = None,
     purge: Annotated[bool, typer.Option("--purge", help="Remove the lab's SSH keys too.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also a lab of this name that belongs to another site file.")
+    ] = False,
 ) -> None:
     """Remove the containers, the network and the volumes of this lab."""
     from hpcprov import lab
     from hpcprov.console import say
 
     loaded = _load(site)
-    for thing in lab.down(loaded, purge=purge, report=say) or [f"nothing: there is no lab {loaded.cluster_name}"]:
+    removed = lab.down(loaded, purge=purge, report=say, force=force)
+    for thing in removed or [f"nothing: there is no lab {loaded.cluster_name}"]:
         say(f"Removed {thing}")
 
 

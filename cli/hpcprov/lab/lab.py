@@ -57,16 +57,18 @@ def up(site: Site, report: Report) -> None:
         _start_nodes(podman, wanted, present, report)
 
 
-def down(site: Site, purge: bool = False, report: Report = lambda _: None) -> list[str]:
+def down(site: Site, purge: bool = False, report: Report = lambda _: None, *, force: bool = False) -> list[str]:
     """Remove the containers, network and volumes of this lab, and no other's. Returns what was removed.
 
-    The image and the package cache stay. `purge` removes the lab's SSH keys too.
+    The image and the package cache stay. `purge` removes the lab's SSH keys too, `force` a lab of this name that
+    belongs to another site file.
     """
     check(site)
     podman = engine.connect()
     with _lock(site):
         claim = _claim(podman, site)
-        claim.require()
+        if not force:
+            claim.require()
         if claim.orphaned:
             report(claim.takeover())
         return _remove(podman, site, purge=purge)

@@ -95,4 +95,4 @@ def _volume_labels(podman: Podman, cluster: str) -> Iterator[Mapping[str, str]]:
 def _way_to_remove(owner: Owner) -> str:
     if owner.site and Path(owner.site).is_file():
         return f"hpcprov lab down {shlex.quote(owner.site)}"
-    return f"its site file is gone, so remove {owner.state_dir}, then hpcprov lab down removes the rest"
+    return "its site file is gone, so hpcprov lab down --force with this one"

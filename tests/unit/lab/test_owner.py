@@ -115,9 +115,11 @@ def test_up_down_and_ssh_refuse_a_lab_of_another_site(site: Sites, podman: FakeP
 def test_the_way_out_without_the_site_file(site: Sites, podman: FakePodman, other: Owner) -> None:
     Path(other.site).unlink()
     running(podman, other.labels)
+    made = site()
     with pytest.raises(LabError) as caught:
-        lab.down(site())
-    assert f"remove {other.state_dir}" in (caught.value.hint or "")
+        lab.down(made)
+    assert "hpcprov lab down --force" in (caught.value.hint or "")
+    assert "container hpcprov-tiny-node01" in lab.down(made, force=True)
 
 
 def test_down_takes_over_what_a_removed_checkout_left(site: Sites, podman: FakePodman) -> None:
