@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
+from module_loader import load_module
 
-LIBRARY = Path(__file__).parents[3] / "playbooks" / "library"
-
-
-def load(name: str) -> ModuleType:
-    """An Ansible module as a Python module."""
-    specification = importlib.util.spec_from_file_location(name, LIBRARY / f"{name}.py")
-    assert specification and specification.loader
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-database = load("hpc_database")
+database = load_module("hpc_database")
 # SELECT PASSWORD('x') of MariaDB 10.11.
 HASH_OF_X = "*B69027D44F6E5EDC07F1AEAD1477967B16F28227"
 COMPLETE = f"schema\tslurm_acct_db\t\nuser\tlocalhost\t{HASH_OF_X}\ngrant\tlocalhost\t\n"

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from module_loader import load_module
 
-LIBRARY = Path(__file__).parents[3] / "playbooks" / "library"
-
-
-def load(name: str) -> ModuleType:
-    """An Ansible module as a Python module."""
-    specification = importlib.util.spec_from_file_location(name, LIBRARY / f"{name}.py")
-    assert specification and specification.loader
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-sacctmgr = load("hpc_sacctmgr")
+sacctmgr = load_module("hpc_sacctmgr")
 
 FRESH = {
     "clusters": "",

@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
-
 import pytest
+from module_loader import load_module
 
-LIBRARY = Path(__file__).parents[3] / "playbooks" / "library"
-
-
-def load(name: str) -> ModuleType:
-    """An Ansible module as a Python module."""
-    specification = importlib.util.spec_from_file_location(name, LIBRARY / f"{name}.py")
-    assert specification and specification.loader
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-storage = load("hpc_storage")
+storage = load_module("hpc_storage")
 
 ROOT = "520 480 0:53 / / rw,relatime - overlay overlay rw,lowerdir=/x,upperdir=/y,workdir=/z\n"
 DISK_ROOT = "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
