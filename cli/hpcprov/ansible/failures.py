@@ -10,6 +10,7 @@ from typing import Any
 from hpcprov.ansible.events import HostStats, Status, TaskEnded
 
 JOURNAL_LINES = 20
+NO_VAULT_PASSWORD = "no vault secrets found"
 REASON_LENGTH = 400
 
 
@@ -75,6 +76,11 @@ def reason(result: dict[str, Any]) -> str:
     if "censored" in result:
         return "the task handles a secret, so Ansible hides what it said; the journal of the host may say more"
     message = _one_line(_text(result.get("msg")))
+    if NO_VAULT_PASSWORD in message:
+        return (
+            "a file that it needs is encrypted with ansible-vault and no password was given: "
+            "name a file with the password in ANSIBLE_VAULT_PASSWORD_FILE"
+        )
     if _is_command(result):
         return _short(_command(result))
     detail = _last_error_line(_text(result.get("stderr")) or _text(result.get("module_stderr")))

@@ -100,3 +100,14 @@ def test_the_same_failure_on_many_hosts_is_one() -> None:
     failures = [from_event(event(f"node{n}", msg=f"node{n} has no key")) for n in range(3)]
     other = from_event(event("head", msg="other"))
     assert [hosts for hosts, _ in grouped([*failures, other])] == [["node0", "node1", "node2"], ["head"]]
+
+
+def test_a_missing_vault_password_is_told_as_such() -> None:
+    message = (
+        "Task failed: Finalization of task args for 'hpc_files' failed: The lookup plugin 'ansible.builtin.unvault' "
+        "failed: Attempting to decrypt but no vault secrets found."
+    )
+    assert reason({"msg": message}) == (
+        "a file that it needs is encrypted with ansible-vault and no password was given: "
+        "name a file with the password in ANSIBLE_VAULT_PASSWORD_FILE"
+    )
