@@ -13,7 +13,7 @@ class Phase(StrEnum):
 
     VALIDATE = "validate"
     LAB = "lab"
-    REACH = "reach"
+    PREFLIGHT = "preflight"
     BASE = "base"
     STORAGE = "storage"
     ACCOUNTING = "accounting"
@@ -30,7 +30,7 @@ class Phase(StrEnum):
 
 
 # Always done: what comes later needs the parsed site, running hosts and a checked way to them.
-PREPARATION = (Phase.VALIDATE, Phase.LAB, Phase.REACH)
+PREPARATION = (Phase.VALIDATE, Phase.LAB, Phase.PREFLIGHT)
 PROOF = (Phase.VERIFY, Phase.SMOKE)
 PLAYBOOKS = tuple(phase for phase in Phase if phase not in (*PREPARATION, Phase.VERIFY))
 ORDER = tuple(Phase)

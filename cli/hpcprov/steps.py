@@ -36,8 +36,8 @@ class Steps:
         """The chosen phases in their order; all playbooks together are one of the steps."""
         if Phase.LAB in chosen:
             self.lab()
-        if Phase.REACH in chosen:
-            self.reach()
+        if Phase.PREFLIGHT in chosen:
+            self.preflight()
         if playbooks := tuple(phase for phase in chosen if phase.is_playbook):
             self.converge(playbooks)
         if Phase.VERIFY in chosen:
@@ -54,11 +54,11 @@ class Steps:
             lab.up(self.site, self.progress.line)
             self.clock.end()
 
-    def reach(self) -> None:
+    def preflight(self) -> None:
         """Every host answers over SSH, shows the known key, and can run Ansible's modules."""
         from hpcprov.remote.reach import reach
 
-        self.clock.begin(Phase.REACH)
+        self.clock.begin(Phase.PREFLIGHT)
         hosts = self._limited()
         self.reached = reach(hosts)
         self.clock.end(f"{len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}")

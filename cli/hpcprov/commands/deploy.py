@@ -25,7 +25,7 @@ def deploy(
 ) -> None:
     """Converge all hosts of a site, verify the cluster and train a network on it.
 
-    Phases: validate, lab, reach, base, storage, accounting, scheduler, mpi, frameworks, verify, smoke.
+    Phases: validate, lab, preflight, base, storage, accounting, scheduler, mpi, frameworks, verify, smoke.
     """
     from hpcprov.deploy import Options, run
 

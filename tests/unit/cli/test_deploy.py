@@ -123,7 +123,7 @@ def test_whole_deploy_proves_the_cluster(cluster: Cluster, errors: Callable[[], 
     result = cluster.result()
     assert (result["verdict"], result["exit_code"], result["proven"]) == ("passed", 0, True)
     assert [phase["name"] for phase in result["phases"]] == [
-        "validate", "reach", "base", "storage", "accounting", "scheduler", "mpi", "frameworks", "verify", "smoke",
+        "validate", "preflight", "base", "storage", "accounting", "scheduler", "mpi", "frameworks", "verify", "smoke",
     ]  # fmt: skip
     assert {phase["status"] for phase in result["phases"]} == {"done"}
     assert result["hosts"]["head"]["ok"] == 7 and result["hosts"]["head"]["changed"] == 1
@@ -141,8 +141,8 @@ def test_whole_deploy_proves_the_cluster(cluster: Cluster, errors: Callable[[], 
 
 
 def test_json_is_all_that_stands_on_stdout(cluster: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
-    assert cluster.deploy("--json", "--to", "reach") == 0
-    assert json.loads(capfd.readouterr().out)["phases"][-1]["name"] == "reach"
+    assert cluster.deploy("--json", "--to", "preflight") == 0
+    assert json.loads(capfd.readouterr().out)["phases"][-1]["name"] == "preflight"
 
 
 def test_without_smoke_nothing_is_proven(cluster: Cluster, errors: Callable[[], str]) -> None:
@@ -229,7 +229,7 @@ def test_unreachable_host(cluster: Cluster, errors: Callable[[], str]) -> None:
         "\n".join("    ansible_port: 1" if "ansible_port" in line else line for line in text.splitlines())
     )
     assert cluster.deploy() == 4
-    assert cluster.result()["failures"][0]["phase"] == "reach"
+    assert cluster.result()["failures"][0]["phase"] == "preflight"
     assert "1 of 1 hosts cannot be converged" in errors()
 
 
@@ -242,7 +242,7 @@ def test_results_name_each_unreachable_host(cluster: Cluster, errors: Callable[[
     cluster.site.write_text(text)
     assert cluster.deploy() == 4
     failures = cluster.result()["failures"]
-    assert [(failure["phase"], failure["host"]) for failure in failures] == [("reach", "n1"), ("reach", "n2")]
+    assert [(failure["phase"], failure["host"]) for failure in failures] == [("preflight", "n1"), ("preflight", "n2")]
     assert all(failure["reason"].startswith("SSH does not work") for failure in failures)
 
 
@@ -255,7 +255,7 @@ def test_hosts_outside_the_limit_are_named_so(
         "compute: {hosts: {head: , n1: {ansible_host: 127.0.0.2, cluster_address: 10.0.0.2}}}",
     )
     cluster.site.write_text(text)
-    assert cluster.deploy("--to", "reach", "--limit", "head") == 0
+    assert cluster.deploy("--to", "preflight", "--limit", "head") == 0
     said = errors()
     assert any(" n1 " in line and line.endswith(" (outside --limit)") for line in said.splitlines())
     assert "Go in with" not in said  # these hosts are no lab
@@ -285,7 +285,7 @@ def test_interrupt_tells_what_is_done_and_how_to_go_on(
     assert (result["verdict"], result["exit_code"]) == ("failed", 130)
     assert result["phases"][-1]["status"] == "interrupted"
     said = errors()
-    assert "Stopped. Done: validate, reach, frameworks." in said
+    assert "Stopped. Done: validate, preflight, frameworks." in said
     assert f"hpcprov deploy {cluster.site} --from verify" in said
 
 

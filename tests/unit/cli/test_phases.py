@@ -18,7 +18,7 @@ def test_all_in_order() -> None:
 
 def test_resume_still_prepares() -> None:
     chosen = choose(first="scheduler", last=None, skip=[Phase.VERIFY])
-    assert list(chosen) == ["validate", "lab", "reach", "scheduler", "mpi", "frameworks", "smoke"]
+    assert list(chosen) == ["validate", "lab", "preflight", "scheduler", "mpi", "frameworks", "smoke"]
 
 
 @pytest.mark.parametrize(("last", "phases"), [("validate", ["validate"]), ("lab", ["validate", "lab"])])
