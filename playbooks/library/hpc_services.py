@@ -12,6 +12,8 @@ description:
     always finishes what an interrupted one left, and a run that changes nothing restarts nothing.
   - After a start, the service has to be active and C(prove) has to succeed; if not, the module fails with the
     last lines of the journal.
+  - A configuration that a service does not come up with is not left in place. The files in C(keep) are saved each
+    time the service has proven itself, and put back when it does not come up with newer ones. The module still fails.
 options:
   services:
     description: Services, handled in this order.
@@ -25,6 +27,8 @@ options:
       watch: {type: list, elements: str, default: [], description: Files or globs; a newer one restarts the unit.}
       reload_watch: {type: list, elements: str, default: [], description: The same for a reload.}
       reload_command: {type: list, elements: str, default: [], description: Used in place of systemctl reload.}
+      keep: {type: list, elements: str, default: [], description: Files that are put back when it does not come up.}
+      log: {type: str, description: The daemon's own log; its last lines stand beside the journal's.}
       after_restart: {type: list, elements: str, default: [], description: Command to run after a start or restart.}
       prove:
         type: dict
@@ -53,10 +57,14 @@ reloaded: {description: Units that were reloaded., type: list, returned: always}
 enabled: {description: Units that were enabled or disabled., type: list, returned: always}
 journal: {description: The last lines of the journal of a failed unit., type: list, returned: failure}
 reasons: {description: Unit and the file that made it restart or reload., type: dict, returned: always}
+put_back: {description: Files that were replaced by what worked before., type: list, returned: failure}
 """
 
+import filecmp
 import glob
 import os
+import re
+import shutil
 import time
 
 from ansible.module_utils.basic import AnsibleModule
@@ -64,6 +72,8 @@ from ansible.module_utils.basic import AnsibleModule
 PROPERTIES = ("ActiveState", "SubState", "Result", "UnitFileState", "LoadState", "NeedDaemonReload", "NRestarts")
 # A unit that systemd starts again and again is dead, it only does not stay so.
 DEATHS = 3
+# Where the files of `keep` are saved, one directory per unit; they may hold secrets.
+PROVEN = "/var/lib/hpcprov/proven"
 # Compared with the change time of files, in microseconds since boot and turned into wall clock below.
 STAMPS = ("ActiveEnterTimestampMonotonic", "StateChangeTimestampMonotonic", "ActiveExitTimestampMonotonic")
 
@@ -92,6 +102,70 @@ def newest(patterns):
     return newest_path, newest_time
 
 
+def cause_in(lines):
+    """What the daemon itself gave as the reason of its end, empty when it said nothing of the kind."""
+    for line in reversed(lines):
+        found = re.search(r"\b(fatal: .+|FATAL[: ].+|\[ERROR\] .+)", line)
+        if found:
+            return found.group(1).strip()
+    return ""
+
+
+def last_lines(path, count=8):
+    """The end of a log file; nothing where there is none."""
+    try:
+        with open(path or "", "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - 8192))
+            return file.read().decode(errors="replace").splitlines()[-count:]
+    except OSError:
+        return []
+
+
+class ServiceError(Exception):
+    """A unit did not do what was asked. `journal` is taken before anything else is tried."""
+
+    def __init__(self, unit, why, journal):
+        super().__init__(why)
+        self.unit, self.why, self.journal = unit, why, journal
+
+
+class Proven:
+    """Copies of a unit's files as they were when it last proved itself."""
+
+    def __init__(self, unit, files):
+        self.pairs = {path: os.path.join(PROVEN, unit, path.strip("/").replace("/", "-")) for path in files}
+
+    def save(self):
+        """Take over what the unit works with now."""
+        for path, copy in self.pairs.items():
+            if os.path.isfile(path) and not (os.path.isfile(copy) and filecmp.cmp(path, copy, shallow=False)):
+                os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
+                copy_whole(path, copy)
+
+    def put_back(self):
+        """Put back the copies that differ; gives their paths. A file that was never proven stays."""
+        replaced = []
+        for path, copy in self.pairs.items():
+            if os.path.isfile(copy) and not (os.path.isfile(path) and filecmp.cmp(path, copy, shallow=False)):
+                copy_whole(copy, path)
+                replaced.append(path)
+        return replaced
+
+
+def copy_whole(source, target):
+    """Copy with owner and mode, in one step, never readable by more than the source is."""
+    draft = "%s.hpcprov-%d" % (target, os.getpid())
+    info = os.stat(source)
+    with (
+        open(source, "rb") as reader,
+        os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as to,
+    ):
+        shutil.copyfileobj(reader, to)
+        os.fchown(to.fileno(), info.st_uid, info.st_gid)
+        os.fchmod(to.fileno(), info.st_mode & 0o7777)
+    os.rename(draft, target)
+
+
 class Services:
     """Acts on units and keeps what it did."""
 
@@ -100,6 +174,7 @@ class Services:
         self.check = module.check_mode
         self.done = {"started": [], "restarted": [], "reloaded": [], "enabled": [], "stopped": []}
         self.reasons = {}
+        self.logs = {}
 
     def systemctl(self, *arguments):
         """Run systemctl; gives (rc, output)."""
@@ -113,6 +188,7 @@ class Services:
 
     def apply(self, spec):
         """Bring one service to its wanted state."""
+        self.logs[spec["name"]] = spec["log"]
         properties = self.show(spec["name"]) if self.module.params["running"] else {}
         if properties.get("NeedDaemonReload") == "yes" and not self.check:
             self.systemctl("daemon-reload")
@@ -120,10 +196,39 @@ class Services:
             if self.check:
                 self.done["started"].append(spec["name"])
                 return
-            self.fail(spec["name"], "there is no unit %s: its package is not installed" % spec["name"])
+            self.module.fail_json(msg="there is no unit %s: its package is not installed" % spec["name"])
         self.enable(spec, properties)
-        if self.module.params["running"]:
+        if not self.module.params["running"]:
+            return
+        proven = Proven(spec["name"], spec["keep"])
+        try:
             self.run_state(spec, properties)
+        except ServiceError as error:
+            self.recover(spec, proven, error)
+        if not self.check:
+            proven.save()
+
+    def recover(self, spec, proven, error):
+        """Go back to the files that worked, then fail with what the new ones did."""
+        replaced = proven.put_back()
+        told = "; ".join(filter(None, [error.why, cause_in(error.journal)]))
+        if replaced:
+            names = ", ".join(replaced)
+            try:
+                self.systemctl("reset-failed", error.unit)
+                self.act(error.unit, "restart", "restarted")
+                self.prove(spec)
+                told += ". The last %s that worked is back in place, and %s runs with it" % (names, error.unit)
+            except ServiceError as again:
+                told += ". The last %s that worked is back in place, but %s %s" % (names, error.unit, again.why)
+        self.module.fail_json(
+            msg="%s: %s" % (error.unit, told),
+            service=error.unit,
+            journal=error.journal,
+            reasons=self.reasons,
+            put_back=replaced,
+            **self.done,
+        )
 
     def enable(self, spec, properties):
         """Enable or disable at boot. Works without a running init too."""
@@ -252,13 +357,11 @@ class Services:
             pause = min(pause * 2, 1.0)
 
     def fail(self, unit, why):
-        """End with the reason and the last lines of the journal."""
+        """Give up on the unit, with the reason and the last lines of its journal."""
         _, out, _ = self.module.run_command(
             ["journalctl", "--unit", unit, "--lines", "25", "--no-pager", "--output", "short-iso"]
         )
-        self.module.fail_json(
-            msg="%s: %s" % (unit, why), service=unit, journal=out.splitlines(), reasons=self.reasons, **self.done
-        )
+        raise ServiceError(unit, why, out.splitlines() + last_lines(self.logs.get(unit)))
 
 
 def main():
@@ -275,6 +378,8 @@ def main():
         "watch": {"type": "list", "elements": "str", "default": []},
         "reload_watch": {"type": "list", "elements": "str", "default": []},
         "reload_command": {"type": "list", "elements": "str", "default": []},
+        "keep": {"type": "list", "elements": "str", "default": []},
+        "log": {"type": "str"},
         "after_restart": {"type": "list", "elements": "str", "default": []},
         "prove": {"type": "dict", "options": prove_options},
     }

@@ -126,6 +126,24 @@ def test_a_value_that_slurm_refuses_replaces_nothing(lab: Lab, deployed: Deploym
     assert "idle" in lab.node("head", "sinfo -h")
 
 
+def test_a_value_that_only_slurmctld_refuses_is_taken_back(lab: Lab, deployed: Deployment) -> None:
+    """The client accepts it, the daemon dies of it: the controller goes on with what worked, nodes are not touched."""
+    original = lab.site.read_text()
+    lab.site.write_text(original.replace("config_overrides", "config_overrides\n      JobSubmitPlugins: nonsense"))
+    before = lab.node("head", "sha256sum /etc/slurm/slurm.conf")
+    try:
+        done = lab.hpcprov("deploy", str(lab.site), "--from", "scheduler", "--to", "scheduler")
+    finally:
+        lab.site.write_text(original)
+    assert done.returncode == 5, said(done)
+    assert "head: slurmctld: dies" in done.stderr
+    assert "fatal: failed to initialize job_submit plugin" in done.stderr
+    assert "worked is back in place, and slurmctld runs with it" in done.stderr
+    assert lab.node("head", "sha256sum /etc/slurm/slurm.conf") == before
+    assert "is UP" in lab.node("head", "scontrol ping")
+    assert lab.result()["hosts"]["node01"]["changed"] == 0
+
+
 def test_rotated_munge_key_reaches_everyone_and_jobs_live(lab: Lab, deployed: Deployment) -> None:
     submitted = lab.node("head", "sudo -u hpcsmoke sh -c 'cd /tmp && sbatch --parsable -N2 --wrap \"srun sleep 600\"'")
     job = submitted.splitlines()[-1]

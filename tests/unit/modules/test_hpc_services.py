@@ -51,7 +51,7 @@ def spec(**wanted: Any) -> dict[str, Any]:
     """Arguments of one service with the module's defaults."""
     return {
         "name": "munge", "enabled": True, "state": "started", "watch": [], "reload_watch": [], "reload_command": [],
-        "after_restart": [], "prove": None, **wanted,
+        "keep": [], "log": None, "after_restart": [], "prove": None, **wanted,
     }  # fmt: skip
 
 
@@ -91,18 +91,76 @@ def test_a_stopped_service_is_started() -> None:
     assert services.done["started"] == ["munge"]
 
 
-def test_a_service_that_died_is_told_with_its_journal() -> None:
+def test_a_service_that_died_is_told_with_its_journal(tmp_path: Path) -> None:
     module = FakeModule(
         {
             "systemctl show": shown(active="failed", result="exit-code"),
             "journalctl": (0, "munged: Error: Keyfile is insecure\n", ""),
         }
     )
+    log = tmp_path / "munged.log"
+    log.write_text("older\n" * 3000 + "fatal: cannot bind\n")
     with pytest.raises(FailedError) as failed:
-        hpc_services.Services(module).apply(spec())
+        hpc_services.Services(module).apply(spec(log=str(log)))
     told = failed.value.args[0]
-    assert told["msg"] == "munge: died after its start (exit-code)"
-    assert told["journal"] == ["munged: Error: Keyfile is insecure"]
+    assert told["msg"] == "munge: died after its start (exit-code); fatal: cannot bind"
+    assert told["journal"] == ["munged: Error: Keyfile is insecure", *["older"] * 7, "fatal: cannot bind"]
+
+
+class PickyDaemon(FakeModule):
+    """A daemon that dies of a file with `bad` in it, and lives with any other."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__({"journalctl": (0, "slurmctld: fatal: Can't find plugin for proctrack/foo\n", "")})
+        self.file = file
+        self.started = time.time() - 3600
+
+    def run_command(self, command: list[str]) -> tuple[int, str, str]:
+        if "restart" in command:
+            self.started = time.time() + 1
+        if "show" in command:
+            dead = "bad" in self.file.read_text() and self.started > time.time()
+            return shown(active="failed" if dead else "active", started=self.started, result="exit-code")
+        return super().run_command(command)
+
+
+def test_files_that_a_daemon_dies_of_are_replaced_by_those_it_lived_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hpc_services, "PROVEN", str(tmp_path / "proven"))
+    file = tmp_path / "slurm.conf"
+    file.write_text("good")
+    file.chmod(0o640)
+    wanted = spec(name="slurmctld", watch=[str(file)], keep=[str(file)], prove={"command": ["true"], "timeout": 5,
+                                                                                "always": True})  # fmt: skip
+    hpc_services.Services(PickyDaemon(file)).apply(wanted)
+    assert [path.name.endswith("slurm.conf") for path in (tmp_path / "proven" / "slurmctld").iterdir()] == [True]
+
+    file.write_text("bad")
+    module = PickyDaemon(file)
+    with pytest.raises(FailedError) as failed:
+        hpc_services.Services(module).apply(wanted)
+    told = failed.value.args[0]
+    assert file.read_text() == "good"
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert told["put_back"] == [str(file)]
+    assert told["msg"] == (
+        "slurmctld: died after its start (exit-code); fatal: Can't find plugin for proctrack/foo. "
+        f"The last {file} that worked is back in place, and slurmctld runs with it"
+    )
+    assert module.commands.count("systemctl restart slurmctld") == 2
+
+
+def test_nothing_is_put_back_before_a_service_ever_proved_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hpc_services, "PROVEN", str(tmp_path / "proven"))
+    file = tmp_path / "slurm.conf"
+    file.write_text("bad")
+    with pytest.raises(FailedError) as failed:
+        hpc_services.Services(PickyDaemon(file)).apply(spec(watch=[str(file)], keep=[str(file)], prove=None))
+    assert failed.value.args[0]["put_back"] == []
+    assert file.read_text() == "bad"
 
 
 def test_a_unit_without_its_package_is_named() -> None:
