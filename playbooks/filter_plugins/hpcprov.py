@@ -63,6 +63,7 @@ def slurm_texts(
         "slurm.conf": files.slurm_conf,
         "cgroup.conf": files.cgroup_conf,
         "gres.conf": files.gres_conf,
+        "nodes": files.nodes,
         "notices": files.notices,
     }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Wait until Slurm's controller can use nodes, or say why it cannot."""
+"""Wait until Slurm's controller can use nodes, resume what our own configuration took out, name the others."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ DOCUMENTATION = r"""
 module: hpc_slurm_nodes
 short_description: Wait until nodes are usable
 description:
-  - Runs on a controller and asks it until every node is idle or busy. A node that an admin drained or took down
-    counts as settled; it is named, and left alone.
+  - Runs on a controller and asks it until every node is idle or busy.
+  - A node that hpcprov drained (its reason starts with C(hpcprov)), or that slurmctld drained because slurm.conf
+    promised more than the node has, is resumed, as the configuration is right by now. When the cause is still there,
+    slurmctld drains it again at once, and the node is reported.
+  - A node that an admin drained or took down is named and left alone, whatever its reason says.
+  - Any other node that Slurm took out of use is reported; resuming it would hide a fault.
 options:
-  nodes: {type: list, elements: str, required: true, description: Node names.}
+  nodes: {type: list, elements: str, required: true, description: Hosts; a node has the first label of its host's name.}
   timeout: {type: int, default: 120, description: Seconds to wait.}
   slurm_user: {type: str, default: slurm, description: The user that slurmctld runs as.}
 author: [hpcprov]
@@ -24,37 +28,140 @@ EXAMPLES = r"""
 
 RETURN = r"""
 states: {description: State by node., type: dict, returned: always}
+resumed: {description: Nodes that were resumed., type: list, returned: always}
+unusable: {description: Why Slurm cannot use it, by host as it was given., type: dict, returned: always}
 hpcprov_notice: {description: Nodes that an admin keeps out of use., type: list, returned: always}
 """
 
+import re
 import time
 
 from ansible.module_utils.basic import AnsibleModule
 
 USABLE = {"idle", "mixed", "mix", "allocated", "alloc", "completing", "comp", "planned", "plnd", "reserved", "resv"}
+OUT_OF_USE = ("drained", "draining", "drain", "down", "fail", "failing", "maint", "inval")
+# Our mark at the start of a reason.
+OURS = "hpcprov"
+# Slurm's own words, from _validate_node_specs in its node_mgr.c, when a node has less than its line promises.
+PROMISED_TOO_MUCH = re.compile(
+    r"Low (RealMemory|TmpDisk|CPUs|socket\*core)|gres/\S+ count (reported lower|too low|changed)", re.I
+)
+# After a resume slurmctld asks the node what it has. A cause that is still there drains it again within this time.
+SETTLING_SECONDS = 4.0
+
+
+class Node:
+    """One line of sinfo: state in lower case with its flags, the user and the reason of a drain."""
+
+    def __init__(self, state, user, reason):
+        self.state, self.user, self.reason = state.lower(), user, reason
+
+    @property
+    def usable(self):
+        """True for a state in which a job can run; `idle*` is a node that does not answer."""
+        return not self.state.endswith("*") and self.state.rstrip("+~#$@^-") in USABLE
+
+    @property
+    def has_reason(self):
+        """True when somebody took it out of use and said why."""
+        return self.state.rstrip("*~#$@^+-") in OUT_OF_USE and self.reason not in ("", "none")
+
+    def by_person(self, slurm_user):
+        """True when an admin keeps it out: the reason was set neither by slurmctld itself nor by us."""
+        return self.has_reason and self.user not in ("", "Unknown", slurm_user) and not self.reason.startswith(OURS)
+
+    def by_us(self, slurm_user):
+        """True when we are the cause: we drained it, or our slurm.conf promised too much."""
+        if not self.has_reason:
+            return False
+        if self.reason.startswith(OURS):
+            return True
+        return self.user in ("", "Unknown", slurm_user) and bool(PROMISED_TOO_MUCH.search(self.reason))
+
+    def by_slurm(self, slurm_user):
+        """True when slurmctld drained it for a fault of the node, which waiting does not mend."""
+        drained = self.state.rstrip("*~#$@^+-") in ("drained", "draining", "drain", "fail", "failing")
+        return self.has_reason and drained and not self.by_us(slurm_user) and not self.by_person(slurm_user)
+
+    def __str__(self):
+        return "%s: %s" % (self.state, self.reason) if self.reason not in ("", "none") else self.state
 
 
 def parse_states(text):
-    """`sinfo -N -h -o "%N|%T|%u|%E"` as {node: (state, user, reason)}; flags such as * and ~ stay on the state."""
-    states = {}
+    """`sinfo -N -h -o "%N|%T|%u|%E"` as {name: Node}."""
+    nodes = {}
     for line in text.splitlines():
-        fields = line.split("|", 3)
+        fields = [field.strip() for field in line.split("|", 3)]
         if len(fields) == 4:
-            states[fields[0].strip()] = tuple(field.strip() for field in fields[1:])
-    return states
+            nodes[fields[0]] = Node(*fields[1:])
+    return nodes
 
 
-def usable(state):
-    """True for a state in which a job can run; `idle*` is a node that does not answer."""
-    return state.lower() in USABLE or (state.lower().rstrip("+~#$@^-") in USABLE and not state.endswith("*"))
+class Registration:
+    """Follows nodes until each is settled."""
 
+    def __init__(self, module):
+        self.module = module
+        self.host_of = {host.split(".", 1)[0]: host for host in module.params["nodes"]}
+        self.wanted = sorted(self.host_of)
+        self.user = module.params["slurm_user"]
+        self.resumed = {}  # node to the reason that it had
+        self.resumed_at = -SETTLING_SECONDS
+        self.error = ""
 
-def by_admin(state, reason, user, slurm_user):
-    """True when a person keeps the node out of use: a drain or a down whose reason was not set by slurmctld itself."""
-    base = state.lower().rstrip("*~#$@^")
-    if base not in ("drained", "draining", "drain", "down", "maint"):
-        return False
-    return reason not in ("", "none") and user not in ("", "Unknown", slurm_user)
+    def ask(self):
+        """What the controller says now; nothing when it does not answer."""
+        rc, out, err = self.module.run_command(["sinfo", "-N", "-h", "-o", "%N|%T|%u|%E", "-n", ",".join(self.wanted)])
+        self.error = err.strip()
+        return parse_states(out) if rc == 0 else {}
+
+    def follow(self):
+        """Poll until nothing is worth waiting for; the last answer."""
+        deadline = time.monotonic() + self.module.params["timeout"]
+        pause = 0.1
+        while True:
+            nodes = self.ask()
+            self.resume(nodes)
+            waiting = [name for name in self.wanted if not self.settled(nodes.get(name), name)]
+            calm = self.calm()
+            if (not waiting and calm) or time.monotonic() > deadline:
+                return nodes
+            time.sleep(pause)
+            pause = min(pause * 1.5, 1.0)
+
+    def resume(self, nodes):
+        """Put our own drains back to work, each once."""
+        ours = [name for name in self.wanted if name in nodes and nodes[name].by_us(self.user)]
+        ours = [name for name in ours if name not in self.resumed]
+        if not ours:
+            return
+        rc, _, err = self.module.run_command(["scontrol", "update", "nodename=%s" % ",".join(ours), "state=resume"])
+        self.resumed.update({name: str(nodes[name]) for name in ours})
+        self.resumed_at = time.monotonic()
+        if rc != 0:
+            self.error = err.strip()
+
+    def calm(self):
+        """True when a resume, if there was one, is long enough ago to be believed."""
+        return time.monotonic() - self.resumed_at >= SETTLING_SECONDS
+
+    def settled(self, node, name):
+        """True when waiting longer would change nothing."""
+        if node is None:
+            return False
+        again = node.by_us(self.user) and name in self.resumed and self.calm()
+        return node.usable or node.by_person(self.user) or node.by_slurm(self.user) or again
+
+    def unusable(self, nodes):
+        """Why a node cannot be used, by name. What an admin keeps out is none of our business."""
+        why = {}
+        for name in self.wanted:
+            node = nodes.get(name)
+            if node is None:
+                why[name] = "slurmctld does not know it" if nodes else self.error or "slurmctld does not answer"
+            elif not node.usable and not node.by_person(self.user):
+                why[name] = "%s%s" % (node, " (again, after it was resumed)" if name in self.resumed else "")
+        return why
 
 
 def main():
@@ -67,40 +174,25 @@ def main():
         },
         supports_check_mode=True,
     )
-    if module.check_mode:
-        module.exit_json(changed=False, states={}, hpcprov_notice=[])
-    wanted = set(module.params["nodes"])
-    deadline = time.time() + module.params["timeout"]
-    pause = 0.1
-    while True:
-        rc, out, err = module.run_command(["sinfo", "-N", "-h", "-o", "%N|%T|%u|%E", "-n", ",".join(sorted(wanted))])
-        states = parse_states(out) if rc == 0 else {}
-        kept_out = {
-            node
-            for node, (state, user, reason) in states.items()
-            if by_admin(state, reason, user, module.params["slurm_user"])
-        }
-        bad = sorted(node for node in wanted - kept_out if node not in states or not usable(states[node][0]))
-        if not bad:
-            notice = ["%s is %s: %s" % (node, states[node][0], states[node][2]) for node in sorted(kept_out & wanted)]
-            plain = {node: state for node, (state, _, _) in states.items()}
-            module.exit_json(changed=False, states=plain, hpcprov_notice=notice)
-        if time.time() > deadline:
-            fail(module, bad, states, err)
-        time.sleep(pause)
-        pause = min(pause * 1.5, 1.0)
-
-
-def fail(module, bad, states, err):
-    """End with the state and reason of each node that is not usable, and the controller's last lines."""
-    details = [
-        "%s is %s%s" % (node, states[node][0], " (%s)" % states[node][2] if states[node][2] != "none" else "")
-        if node in states
-        else "%s is not known to slurmctld" % node
-        for node in bad
+    if module.check_mode or not module.params["nodes"]:
+        module.exit_json(changed=False, states={}, resumed=[], unusable={}, hpcprov_notice=[])
+    registration = Registration(module)
+    nodes = registration.follow()
+    unusable = registration.unusable(nodes)
+    kept_out = [name for name in registration.wanted if name in nodes and nodes[name].by_person(registration.user)]
+    notices = ["%s is kept out of use by %s (%s)" % (name, nodes[name].user, nodes[name]) for name in kept_out]
+    notices += [
+        "%s was resumed; it was %s" % (name, before)
+        for name, before in sorted(registration.resumed.items())
+        if name not in unusable
     ]
-    _, journal, _ = module.run_command(["journalctl", "-u", "slurmctld", "-n", "25", "--no-pager", "-o", "short-iso"])
-    module.fail_json(msg="; ".join(details) or err.strip(), journal=journal.splitlines(), nodes=bad)
+    module.exit_json(
+        changed=bool(registration.resumed),
+        states={name: node.state for name, node in nodes.items()},
+        resumed=sorted(set(registration.resumed) - set(unusable)),
+        unusable={registration.host_of[name]: why for name, why in unusable.items()},
+        hpcprov_notice=notices,
+    )
 
 
 if __name__ == "__main__":

@@ -55,4 +55,5 @@ class SlurmFiles:
     slurm_conf: str
     cgroup_conf: str
     gres_conf: str
+    nodes: list[str]
     notices: list[str]

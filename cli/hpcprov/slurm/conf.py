@@ -44,6 +44,7 @@ def slurm_files(cluster: Cluster) -> SlurmFiles:
         slurm_conf="\n".join(sections),
         cgroup_conf=cgroup_conf(usable, cluster.release, cluster.cgroup_config),
         gres_conf=gres_conf({node.name: node.gres for node in cluster.nodes if node.name in nodes}, cluster.nvml),
+        nodes=sorted(nodes),
         notices=[*([notice] if notice else []), *_left_out(cluster)],
     )
 
