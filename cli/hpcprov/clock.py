@@ -13,13 +13,16 @@ from hpcprov.results import PhaseResult, PhaseStatus, Result
 class Clock:
     """Measures phases one after another. Smoke comes twice: first its job is put in place."""
 
-    def __init__(self, progress: Progress, result: Result, save: Callable[[], None]) -> None:
+    def __init__(
+        self, progress: Progress, result: Result, save: Callable[[], None], started: float | None = None
+    ) -> None:
         self.progress = progress
+        self.started = time.monotonic() if started is None else started  # of the run
         self.result = result
         self.save = save
         self.phase: Phase | None = None
         self.since = 0.0
-        self.carried: dict[Phase, float] = {}
+        self.spans: dict[Phase, list[tuple[float, float]]] = {}
 
     def begin(self, phase: Phase, title: str = "") -> None:
         """Start a phase. Starting the running one again only changes its title."""
@@ -33,13 +36,16 @@ class Clock:
             return
         phase = self.phase
         self.put_by()
-        seconds = round(self.carried.pop(phase), 2)
-        self.result.phases.append(PhaseResult(name=phase.value, seconds=seconds, status=status))
+        spans = self.spans.pop(phase)
+        seconds = round(sum(end - begin for begin, end in spans), 2)
+        rounded = [(round(begin, 2), round(end, 2)) for begin, end in spans]
+        self.result.phases.append(PhaseResult(name=phase.value, seconds=seconds, status=status, spans=rounded))
         self.progress.end(phase, seconds, note, status=status)
         self.save()
 
     def put_by(self) -> None:
         """Leave the running phase unfinished. It is no result yet; its time counts when it comes back."""
         if self.phase is not None:
-            self.carried[self.phase] = self.carried.get(self.phase, 0.0) + time.monotonic() - self.since
+            span = (self.since - self.started, time.monotonic() - self.started)
+            self.spans.setdefault(self.phase, []).append(span)
             self.phase = None

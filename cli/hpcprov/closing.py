@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from hpcprov.phases import Phase
 from hpcprov.results import Result
 from hpcprov.site import Site
 
@@ -102,7 +103,7 @@ def _columns(pairs: list[tuple[str, str]]) -> list[str]:
 def verdict(site: Site, result: Result) -> str:
     """What may be said now. Only a training job of this run proves a cluster."""
     name = site.cluster_name
-    if not result.hosts:
+    if not any(Phase(phase.name).is_playbook for phase in result.phases):
         return f"{name}: done up to {result.phases[-1].name}, nothing was converged."
     if result.check:
         count = sum(host.changed for host in result.hosts.values())

@@ -20,7 +20,7 @@ from hpcprov.errors import HostsError, HpcprovError, SiteError
 from hpcprov.lock import site_lock
 from hpcprov.paths import site_home
 from hpcprov.phases import Phase
-from hpcprov.results import FailureResult, PhaseResult, Result
+from hpcprov.results import FailureResult, HostResult, PhaseResult, Result
 from hpcprov.rundir import RunDir
 from hpcprov.site import Site, load_site
 from hpcprov.steps import Steps
@@ -82,12 +82,16 @@ class Deploy:
             check=options.check,
         )
         self.progress = progress.make(verbose=options.verbosity > 0, record=run_dir.log)
-        self.clock = Clock(self.progress, self.result, self._save)
+        self.clock = Clock(self.progress, self.result, self._save, started)
         run_dir.log("$ " + " ".join(self.result.command))
 
     def run(self, site: Site, chosen: tuple[Phase, ...]) -> int:
         """All chosen phases. Whatever happens, result.json tells it."""
         self.result.cluster = site.cluster_name
+        self.result.hosts = {
+            host.name: HostResult(groups=[group for group in closing.GROUP_ORDER if group in host.groups])
+            for host in site.cluster_hosts
+        }
         steps = Steps(site, self.options, self.run_dir, self.result, self.progress, self.clock)
         try:
             with _sigterm_is_ctrl_c(), self.progress:
@@ -133,7 +137,8 @@ class Deploy:
 
     def _validated(self, site: Site) -> None:
         seconds = round(time.monotonic() - self.started, 2)
-        self.result.phases.append(PhaseResult(name=Phase.VALIDATE.value, seconds=seconds, status="done"))
+        validated = PhaseResult(name=Phase.VALIDATE.value, seconds=seconds, status="done", spans=[(0.0, seconds)])
+        self.result.phases.append(validated)
         self.progress.end(Phase.VALIDATE, seconds, f"{site.path}: {len(site.cluster_hosts)} hosts")
         self._save()
 

@@ -19,6 +19,10 @@ class PhaseResult(_Model):
     name: str
     seconds: float = Field(ge=0)
     status: PhaseStatus
+    spans: list[tuple[float, float]] = Field(
+        default_factory=list,
+        description="From and to, seconds since the run started. Smoke has two: its job is put in place before verify.",
+    )
 
 
 class HostResult(_Model):
@@ -30,6 +34,8 @@ class HostResult(_Model):
     unreachable: int = Field(default=0, ge=0)
     restarted: list[str] = Field(default_factory=list, description="Services that ran before and were restarted.")
     started: list[str] = Field(default_factory=list, description="Services that did not run before.")
+    groups: list[str] = Field(default_factory=list, description="What the host is for.")
+    os: str | None = Field(default=None, description="As the host names it; None if it was not asked.")
 
 
 class VerifyFailure(_Model):
@@ -57,6 +63,7 @@ class SmokeResult(_Model):
     job_id: int | None = None
     accuracy: float | None = Field(default=None, ge=0, le=1, description="On the test images, 0 to 1.")
     loss: list[float] = Field(default_factory=list, description="Mean training loss of each epoch.")
+    accuracies: list[float] = Field(default_factory=list, description="On the test images after each epoch, 0 to 1.")
     ranks: int | None = None
     nodes: list[str] = Field(default_factory=list)
     samples_per_second: float | None = Field(

@@ -46,9 +46,11 @@ class RunDir:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Replace `path` in one step."""
+    """Replace `path` in one step, readable by its owner only."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text)
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as handle:
+        handle.write(text)
     draft.replace(path)
 
 

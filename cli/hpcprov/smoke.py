@@ -90,6 +90,7 @@ def summary(document: dict[str, Any], *, passed: bool) -> SmokeResult:
     return SmokeResult(
         passed=passed and document.get("verdict") == "passed",
         loss=document.get("loss") or [],
+        accuracies=document.get("accuracies") or [],
         nodes=document.get("nodes") or [],
         **{key: document[key] for key in fields if document.get(key) is not None},
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hpcprov import leaving
 from hpcprov.clock import Clock
 from hpcprov.errors import SmokeError, VerifyError
 from hpcprov.phases import Phase
@@ -34,6 +35,8 @@ class Steps:
 
     def run(self, chosen: tuple[Phase, ...]) -> None:
         """The chosen phases in their order; all playbooks together are one of the steps."""
+        if self.options.command == "deploy" and Phase.PREFLIGHT in chosen:
+            leaving.empty_first(self.site, change=not self.options.check)
         if Phase.LAB in chosen:
             self.lab()
         if Phase.PREFLIGHT in chosen:
@@ -61,6 +64,8 @@ class Steps:
         self.clock.begin(Phase.PREFLIGHT)
         hosts = self._limited()
         self.reached = reach(hosts)
+        for name, reached in self.reached.items():
+            self.result.hosts[name].os = reached.os
         self.clock.end(f"{len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}")
 
     def converge(self, playbooks: tuple[Phase, ...]) -> None:

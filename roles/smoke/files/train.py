@@ -182,6 +182,7 @@ def train(place: Place, options: argparse.Namespace) -> dict[str, Any]:
     sampler: Any = DistributedSampler(data["train_labels"], place.world_size, place.rank, seed=options.seed)
     batch = max(1, options.batch_size // place.world_size)
     losses: list[float] = []
+    accuracies: list[float] = []
     seconds, seen, accuracy = 0.0, 0, 0.0
     for epoch in range(options.epochs):
         sampler.set_epoch(epoch)
@@ -193,6 +194,7 @@ def train(place: Place, options: argparse.Namespace) -> dict[str, Any]:
         dist.all_reduce(correct)
         losses.append(round(total[0].item() / total[1].item(), 4))
         accuracy = correct[0].item() / correct[1].item()
+        accuracies.append(round(accuracy, 4))
         seconds, seen = seconds + took, seen + int(total[1].item())
         if place.rank == 0:
             print(
@@ -211,6 +213,7 @@ def train(place: Place, options: argparse.Namespace) -> dict[str, Any]:
     return {
         "accuracy": round(accuracy, 4),
         "loss": losses,
+        "accuracies": accuracies,
         "epochs": len(losses),
         "ranks": place.world_size,
         "world_size": place.world_size,

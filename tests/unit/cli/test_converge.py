@@ -76,6 +76,7 @@ def test_phases_hosts_and_services(stage: Stage) -> None:
     assert stage.phases() == [("base", "done"), ("scheduler", "done")]
     assert stage.result.hosts["head"].model_dump() == {
         "ok": 3, "changed": 1, "failed": 0, "unreachable": 0, "restarted": ["chrony"], "started": [],
+        "groups": [], "os": None,
     }  # fmt: skip
     assert stage.result.hosts["node01"].started == ["munge"]
     assert stage.result.notices == ["proctrack is linuxproc"]
