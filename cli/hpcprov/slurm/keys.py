@@ -11,6 +11,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
+from hpcprov.errors import UsageError
+
 # slurm.conf options that are still read, and how they are written today.
 RENAMED = {"AccountingStoreJobComment": "AccountingStoreFlags: job_comment"}
 
@@ -95,3 +97,12 @@ def release_of(version: str | None) -> str:
         return known[0]
     wanted = f"{match.group(1)}.{match.group(2):0>2}"
     return max((release for release in known if release <= wanted), default=known[0])
+
+
+def release_named(version: str) -> str:
+    """The release that an admin names, such as 24.05 or 24.05.3. Raises UsageError for one we know nothing about."""
+    match = re.fullmatch(r"(\d{2})[.-](\d{1,2})(?:[.-].*)?", version.strip())
+    release = f"{match.group(1)}.{match.group(2):0>2}" if match else ""
+    if release not in releases():
+        raise UsageError(f'no key table for Slurm "{version}"', hint=f"known are {', '.join(releases())}")
+    return release

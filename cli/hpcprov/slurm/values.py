@@ -54,3 +54,24 @@ def as_list(value: Any) -> list[Any]:
     if value is None or value == "":
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+# Largest value of a number, by its type in the key table.
+_LARGEST = {"uint16": 65535, "uint32": 4294967295, "uint64": 18446744073709551615}
+_YES_NO = ("yes", "no", "true", "false", "1", "0", "up", "down")
+
+
+def kind_problem(kind: str, written: str) -> str | None:
+    """Why `written` is no value of a type of the key table, such as uint16 or boolean."""
+    if kind in _LARGEST:
+        if written.isdecimal():
+            largest = _LARGEST[kind]
+            return f"{written} is more than {largest}" if int(written) > largest else None
+        return None if is_time(written) or _symbolic(written) else f'"{written}" is no whole number'
+    if kind == "boolean" and written.lower() not in _YES_NO:
+        return f'"{written}" is neither yes nor no'
+    return None
+
+
+def _symbolic(written: str) -> bool:
+    return written.upper() in ("INFINITE", "UNLIMITED", "NONE") or written[:-1].isdecimal()

@@ -16,7 +16,7 @@ from hpcprov.slurm.keys import RENAMED, Key, release_of, table
 from hpcprov.slurm.nodes import arithmetic_problems, canonical
 from hpcprov.slurm.owned import ELSEWHERE, contradiction, site_values
 from hpcprov.slurm.site import daemons_of
-from hpcprov.slurm.values import is_time, text
+from hpcprov.slurm.values import kind_problem, text
 
 _FREE = {
     "slurm_config": "slurm.conf",
@@ -118,15 +118,7 @@ def _value_problem(key: Key, value: Any) -> str | None:
         written = text(value)
     except SlurmConfigError as error:
         return error.problems[0]
-    if key.type.startswith("uint") and not written.isdecimal() and not is_time(written) and not _symbolic(written):
-        return f'"{written}" is no whole number'
-    if key.type == "boolean" and written.lower() not in ("yes", "no", "true", "false", "1", "0", "up", "down"):
-        return f'"{written}" is neither yes nor no'
-    return None
-
-
-def _symbolic(written: str) -> bool:
-    return written.upper() in ("INFINITE", "UNLIMITED", "NONE") or written[:-1].isdecimal()
+    return kind_problem(key.type, written)
 
 
 @rule("slurm-node")
