@@ -20,7 +20,7 @@ REASON = "hpcprov: leaves the cluster"
 # Each line KEY VALUE…; a controller without Slurm, or with a dead one, prints none.
 PROBE = r"""
 sinfo -a -N -h -o '%N' 2>/dev/null | sort -u | sed 's/^/node /'
-squeue -a -h -t running,suspended,completing -o '%A %N' 2>/dev/null | sed 's/^/job /'
+squeue -a -h -t running,suspended -o '%A %N' 2>/dev/null | sed 's/^/job /'
 """
 
 

@@ -59,9 +59,7 @@ def main():
         module.exit_json(changed=False, leaving=[], jobs={}, hpcprov_notice=[])
     jobs = {}
     for node in leaving:
-        _, out, _ = module.run_command(
-            ["squeue", "-a", "-h", "-o", "%A", "-w", node, "-t", "running,suspended,completing"]
-        )
+        _, out, _ = module.run_command(["squeue", "-a", "-h", "-o", "%A", "-w", node, "-t", "running,suspended"])
         if names(out):
             jobs[node] = names(out)
     notice = ["%s left the cluster; slurmd may still run there" % ", ".join(leaving)]
