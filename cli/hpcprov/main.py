@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from hpcprov import __version__
-from hpcprov.commands import deploy, lab, slurm, smoke, validate, verify
+from hpcprov.commands import deploy, lab, preflight, slurm, smoke, validate, verify
 from hpcprov.console import say
 from hpcprov.errors import HpcprovError, SiteError
 

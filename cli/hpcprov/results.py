@@ -38,6 +38,23 @@ class HostResult(_Model):
     os: str | None = Field(default=None, description="As the host names it; None if it was not asked.")
 
 
+class PreflightFinding(_Model):
+    """What was found on one host before anything changed."""
+
+    host: str
+    rule: str = Field(description="Stable name, see docs/preflight.md.")
+    level: Literal["error", "warning"]
+    message: str
+    cause: str = ""
+    fix: str = Field(default="", description="What to do, on that host where it says `there`.")
+
+
+class PreflightSummary(_Model):
+    """What was found on the hosts before anything changed."""
+
+    findings: list[PreflightFinding] = Field(default_factory=list)
+
+
 class VerifyFailure(_Model):
     """A check that did not hold."""
 
@@ -98,6 +115,7 @@ class Result(_Model):
     check: bool = Field(default=False, description="Nothing was changed, only asked.")
     phases: list[PhaseResult] = Field(default_factory=list)
     hosts: dict[str, HostResult] = Field(default_factory=dict)
+    preflight: PreflightSummary | None = None
     verify: VerifySummary | None = None
     smoke: SmokeResult | None = None
     failures: list[FailureResult] = Field(default_factory=list)

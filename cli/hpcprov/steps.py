@@ -12,12 +12,12 @@ from hpcprov.clock import Clock
 from hpcprov.errors import SmokeError, VerifyError
 from hpcprov.phases import Phase
 from hpcprov.progress import Progress
-from hpcprov.results import Result, VerifyFailure, VerifySummary
+from hpcprov.results import PreflightSummary, Result, VerifyFailure, VerifySummary
 from hpcprov.site import Host, Site
 
 if TYPE_CHECKING:
     from hpcprov.deploy import Options
-    from hpcprov.remote.reach import Reached
+    from hpcprov.preflight import Reached
     from hpcprov.rundir import RunDir
 
 
@@ -58,15 +58,22 @@ class Steps:
             self.clock.end()
 
     def preflight(self) -> None:
-        """Every host answers over SSH, shows the known key, and can run Ansible's modules."""
-        from hpcprov.remote.reach import reach
+        """Every host is there and fit for the roles. Raises HostsError, before anything is changed."""
+        from hpcprov.preflight import preflight, refusal, render, summary
 
         self.clock.begin(Phase.PREFLIGHT)
-        hosts = self._limited()
-        self.reached = reach(hosts)
+        found = preflight(self.site, self._limited(), self.progress.line)
+        self.reached = found.reached
         for name, reached in self.reached.items():
             self.result.hosts[name].os = reached.os
-        self.clock.end(f"{len(hosts)} {'host' if len(hosts) == 1 else 'hosts'}")
+        self.result.preflight = PreflightSummary.model_validate(
+            {"findings": [item.as_dict() for item in found.findings]}
+        )
+        for line in render(found.warnings):
+            self.progress.line(line)
+        if error := refusal(found):
+            raise error
+        self.clock.end(summary(found))
 
     def converge(self, playbooks: tuple[Phase, ...]) -> None:
         """One Ansible run of all chosen playbooks."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import socket
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
@@ -17,6 +18,24 @@ from hpcprov.remote.options import Route, route
 from hpcprov.site import Host
 
 TIMEOUT = 15.0
+
+
+class Trouble(StrEnum):
+    """Why there is no connection. The value is the name of the preflight rule that tells it."""
+
+    UNREACHABLE = "unreachable"  # nobody answers: off, booting, or the network is wrong
+    HOST_KEY = "host-key"
+    AUTHENTICATION = "authentication"
+    ADDRESS = "address"
+    SSH = "ssh"
+
+
+class ConnectionFailedError(HostsError):
+    """There is no connection to a host."""
+
+    def __init__(self, message: str, trouble: Trouble, *, host: str, hint: str) -> None:
+        super().__init__(message, host=host, hint=hint)
+        self.trouble = trouble
 
 
 class UnknownHostKeyError(paramiko.SSHException):
@@ -36,7 +55,7 @@ def fingerprint(key: paramiko.PKey) -> str:
 
 
 class Connection:
-    """Open it with `with`; errors are HostsError with the reason in words."""
+    """Open it with `with`; raises ConnectionFailedError with the reason in words."""
 
     def __init__(self, host: Host, *, timeout: float = TIMEOUT) -> None:
         self.host = host
@@ -107,37 +126,50 @@ def _reason(error: Exception) -> str:
     return str(error)
 
 
-def _explained(error: Exception, way: Route) -> HostsError:
+def _explained(error: Exception, way: Route) -> ConnectionFailedError:
     """What went wrong and what to do about it."""
     target = f"{way.user}@{way.address} port {way.port}"
     known = way.known_hosts[0] if way.known_hosts else Path("~/.ssh/known_hosts")
     port = "" if way.port == 22 else f"-p {way.port} "
     match error:
         case paramiko.BadHostKeyException():
+            trouble = Trouble.HOST_KEY
             message = (
                 f"the host key changed: known_hosts has {fingerprint(error.expected_key)}, "
                 f"the host shows {fingerprint(error.key)}"
             )
             hint = f"find out why; if the host was reinstalled: ssh-keygen -R '{way.known_name}' -f {known}"
         case UnknownHostKeyError():
+            trouble = Trouble.HOST_KEY
             message = f"the host key is not known: {error}"
             hint = f"compare it with the host's own, then: ssh-keyscan {port}{way.address} >> {known}"
         case paramiko.PasswordRequiredException():
+            trouble = Trouble.AUTHENTICATION
             message = "the private key has a passphrase"
             hint = "load it with ssh-add"
         case paramiko.AuthenticationException():
+            trouble = Trouble.AUTHENTICATION
             message = f"refuses the login of {way.user}"
             hint = f"put the public key on the host: ssh-copy-id {port}{way.user}@{way.address}"
         case socket.gaierror():
+            trouble = Trouble.ADDRESS
             message = f"the name {way.address} cannot be resolved"
             hint = "set ansible_host"
         case TimeoutError():
+            trouble = Trouble.UNREACHABLE
             message = f"does not answer ({target})"
             hint = "is it on, and is the network right?"
         case EOFError():
+            trouble = Trouble.UNREACHABLE
             message = f"closes the connection before the login ({target})"
             hint = f"try: ssh {port}{way.user}@{way.address}"
         case _:
+            trouble = Trouble.UNREACHABLE if _is_silence(error) else Trouble.SSH
             message = f"SSH does not work ({target}): {_reason(error)}"
             hint = f"try: ssh {port}{way.user}@{way.address}"
-    return HostsError(message, host=way.host, hint=hint)
+    return ConnectionFailedError(message, trouble, host=way.host, hint=hint)
+
+
+def _is_silence(error: Exception) -> bool:
+    """The network, not SSH, says no: refused, no route, reset, or a server that closes before it said a word."""
+    return isinstance(error, OSError) or isinstance(error.__cause__ or error.__context__, EOFError | OSError)

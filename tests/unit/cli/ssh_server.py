@@ -79,15 +79,25 @@ class SshServer(paramiko.ServerInterface):
 
     def _execute(self, channel: paramiko.Channel, command: bytes) -> None:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            ["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={"PATH": self.path},
         )  # fmt: skip
         assert process.stdout is not None
+        threading.Thread(target=_feed, args=(channel, process), daemon=True).start()
         with suppress(OSError, EOFError):  # the client may go first
             while data := process.stdout.read1():
                 channel.sendall(data)
             channel.send_exit_status(process.wait())
             channel.close()
+
+
+def _feed(channel: paramiko.Channel, process: subprocess.Popen[bytes]) -> None:
+    """Standard input of the command, to its end."""
+    assert process.stdin is not None
+    with suppress(OSError, EOFError):
+        while data := channel.recv(65536):
+            process.stdin.write(data)
+        process.stdin.close()
 
 
 def generate(path: Path) -> Path:

@@ -14,7 +14,6 @@ import pytest
 from hpcprov.errors import HostsError
 from hpcprov.remote import options
 from hpcprov.remote.connection import Connection, fingerprint
-from hpcprov.remote.reach import Reached, judge, reach
 from hpcprov.remote.stream import stream
 
 from .ssh_server import SshServer, generate
@@ -98,51 +97,6 @@ def test_fingerprint_is_what_ssh_keygen_prints(tmp_path: Path) -> None:
     path = generate(tmp_path / "key")
     said = subprocess.run(["ssh-keygen", "-lf", str(path)], check=True, capture_output=True, text=True).stdout
     assert fingerprint(paramiko.Ed25519Key.from_private_key_file(str(path))) == said.split()[1]
-
-
-def test_reach_tells_every_problem(server: SshServer, tmp_path: Path) -> None:
-    stranger = str(generate(tmp_path / "stranger"))
-    hosts = [server.host("good"), server.host("off", port=1), server.host("locked", ssh_key=stranger)]
-    with pytest.raises(HostsError) as caught:
-        reach(hosts)
-    error = caught.value
-    assert error.exit_code == 4
-    assert error.message == "2 of 3 hosts cannot be converged"
-    assert error.why is not None
-    assert "off: SSH does not work" in error.why and "locked: refuses the login of root" in error.why
-
-
-def test_reach_tells_what_hosts_are(server: SshServer) -> None:
-    (reached,) = reach([server.host()]).values()
-    assert reached.host == "node01"
-    assert reached.python.startswith("3.") and reached.machine and reached.glibc.startswith("2.")
-
-
-GOOD = {"uid": "0", "python": "3.11.2", "os": "Debian GNU/Linux 12", "family": "debian "}
-
-
-def test_fit_host(server: SshServer) -> None:
-    assert isinstance(judge(server.host(), GOOD), Reached)
-
-
-@pytest.mark.parametrize(
-    ("facts", "message"),
-    [
-        ({"python": ""}, "has no python3"),
-        ({"python": "3.6.8"}, "has Python 3.6.8, needs 3.8"),
-        ({"uid": "1000", "sudo": "no"}, "its login user cannot use sudo without a password"),
-        ({"os": "Alpine Linux v3.20", "family": "alpine "}, "runs Alpine Linux v3.20"),
-        ({"python": "", "sudo": "no"}, "has no python3; its login user cannot use sudo without a password"),
-    ],
-)
-def test_unfit_host(server: SshServer, facts: dict[str, str], message: str) -> None:
-    verdict = judge(server.host(), {**GOOD, **facts})
-    assert isinstance(verdict, HostsError) and verdict.message == message
-
-
-@pytest.mark.parametrize("family", ["debian ", "ubuntu debian", 'rocky "rhel centos fedora"', "rhel fedora"])
-def test_families_that_work(server: SshServer, family: str) -> None:
-    assert isinstance(judge(server.host(), {**GOOD, "family": family}), Reached)
 
 
 def test_stream_hands_over_lines_while_the_command_runs(server: SshServer) -> None:

@@ -16,6 +16,8 @@ from hpcprov.results import (
     FailureResult,
     HostResult,
     PhaseResult,
+    PreflightFinding,
+    PreflightSummary,
     Result,
     SmokeResult,
     VerifyFailure,
@@ -38,6 +40,9 @@ FULL = Result(
     seconds=81.2,
     phases=[PhaseResult(name="base", seconds=12.3, status="done")],
     hosts={"head": HostResult(ok=40, changed=12, started=["munge"], restarted=["slurmctld"])},
+    preflight=PreflightSummary(
+        findings=[PreflightFinding(host="node01", rule="clock", level="warning", message="m", cause="c", fix="f")]
+    ),
     verify=VerifySummary(passed=41, failed=1, failures=[VerifyFailure(host="node01", check="clock", reason="5 s")]),
     smoke=SmokeResult(
         passed=True, job_id=7, accuracy=0.97, loss=[1.2, 0.1], ranks=4, nodes=["node01", "node02"],

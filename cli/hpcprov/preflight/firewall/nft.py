@@ -1,0 +1,146 @@
+"""Rules as `nft list ruleset` prints them; firewalld writes such rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from hpcprov.preflight.firewall.chains import Chain, Rule, Ruleset, Test
+
+PRIORITIES = {"raw": -300, "mangle": -150, "dstnat": -100, "filter": 0, "security": 50, "srcnat": 100}
+FAMILIES = ("ip", "ip6", "inet")
+VERDICTS = {"accept", "drop", "return", "continue"}
+MANAGED = "is managed by iptables-nft"
+# Statements that test nothing and end nothing, with the number of words that follow.
+HARMLESS = {"counter": 0, "log": 0, "notrack": 0, "comment": 1}
+_TOKEN = re.compile(r'"[^"]*"|\{[^{}]*\}|[^\s{}"]+')
+_CHAIN = re.compile(r"type (\w+) hook (\w+).* priority (\w+)?\s*([+-]?\s*\d+)?;(?:.*policy (\w+);)?")
+
+
+def parse_nft(lines: Iterable[str], *, with_iptables: bool = False) -> list[Ruleset]:
+    """The tables that IPv4 and IPv6 packets pass.
+
+    `with_iptables`: tables of iptables-nft are read in their own words, leave them out here.
+    """
+    tables: list[Ruleset] = []
+    table: Ruleset | None = None
+    chain: Chain | None = None
+    managed = False
+    depth = 0
+    for line in map(str.strip, _joined(lines)):
+        if line.startswith("#"):
+            managed = managed or MANAGED in line
+            continue
+        words = line.split()
+        if words[:1] == ["table"] and depth == 0:
+            table = Ruleset("nft table " + " ".join(words[1:-1]))
+            if words[1] in FAMILIES and not (managed and with_iptables):
+                tables.append(table)
+            managed = False
+        elif words[:1] == ["chain"] and depth == 1 and table is not None:
+            chain = table.chains.setdefault(words[1], Chain(words[1]))
+        elif chain is not None and depth == 2 and words and words[0] != "}":
+            _into(chain, line)
+        depth += line.count("{") - line.count("}")
+        if depth < 2:
+            chain = None
+    return tables
+
+
+def _joined(lines: Iterable[str]) -> Iterator[str]:
+    """A set inside a rule may go over several lines."""
+    pending = ""
+    for line in lines:
+        text = f"{pending} {line.strip()}" if pending else line
+        inside = re.search(
+            r"(?:dport|sport|saddr|daddr|iifname|oifname|state|vmap|protocol|l4proto)\s[^{}]*\{[^{}]*$", text
+        )
+        pending = text if inside else ""
+        if not pending:
+            yield text
+    if pending:
+        yield pending
+
+
+def _into(chain: Chain, line: str) -> None:
+    header = _CHAIN.match(line)
+    if header:
+        kind, chain.hook, name, number, policy = header.groups()
+        if kind != "filter":  # nat and route decide nothing
+            chain.hook = None
+        chain.priority = PRIORITIES.get(name or "", 0 if not (name or "").lstrip("-").isdecimal() else int(name))
+        chain.priority += int(number.replace(" ", "")) if number else 0
+        chain.policy = policy or "accept"
+    elif not line.startswith(("policy ", "comment ", "flags ")):
+        chain.rules.append(_rule(line))
+
+
+def _rule(line: str) -> Rule:
+    tokens = _TOKEN.findall(re.sub(r"counter packets \d+ bytes \d+", "counter", line.split(" # ", maxsplit=1)[0]))
+    tests: list[Test] = []
+    verdict = "continue"
+    position = 0
+    while position < len(tokens):
+        token = tokens[position]
+        if token in VERDICTS:
+            verdict = token
+            position += 1
+        elif token in ("jump", "goto"):
+            verdict = f"{token} {tokens[position + 1] if position + 1 < len(tokens) else ''}"
+            position += 2
+        elif token == "reject":
+            verdict = "reject"
+            break  # "with icmp port-unreachable" says how
+        elif "vmap" in tokens[position : position + 4]:
+            verdict = "unknown"
+            break
+        elif token in HARMLESS:
+            position += 1 + HARMLESS[token]
+            while (
+                token == "log"
+                and position < len(tokens)
+                and tokens[position] in ("prefix", "level", "flags", "group", "all")
+            ):
+                position += 2 if tokens[position] != "all" else 1
+        else:
+            test, position = _test(tokens, position)
+            tests.append(test)
+    return Rule(line, verdict, tuple(tests))
+
+
+def _test(tokens: list[str], position: int) -> tuple[Test, int]:
+    """The test that begins here, and where the next statement does."""
+    pair = " ".join(tokens[position : position + 2])
+    for words, kind in (
+        (("ip saddr", "ip6 saddr"), "source"),
+        (("ip daddr", "ip6 daddr"), "target"),
+        (("tcp dport", "th dport"), "port"),
+        (("meta l4proto", "ip protocol", "ip6 nexthdr"), "protocol"),
+        (("ct state",), "state"),
+        (("meta iifname", "meta iif"), "interface"),
+    ):
+        if pair in words:
+            values, negated, position = _values(tokens, position + 2)
+            return Test(kind, values, negated), position
+    if tokens[position] in ("iifname", "iif"):
+        values, negated, position = _values(tokens, position + 1)
+        return Test("interface", values, negated), position
+    if pair.split(" ")[0] in ("udp", "icmp", "icmpv6", "sctp", "dccp", "esp", "ah", "udplite"):
+        _, _, position = _values(tokens, position + 2)
+        return Test("never"), position
+    if pair in ("meta nfproto",):
+        _, _, position = _values(tokens, position + 2)
+    return Test("unknown"), position + 1
+
+
+def _values(tokens: list[str], position: int) -> tuple[tuple[str, ...], bool, int]:
+    negated = False
+    if tokens[position : position + 1] in (["!="], ["=="]):
+        negated = tokens[position] == "!="
+        position += 1
+    text = tokens[position] if position < len(tokens) else ""
+    return (
+        tuple(value.strip().strip('"') for value in text.strip("{} ").split(",") if value.strip()),
+        negated,
+        position + 1,
+    )
