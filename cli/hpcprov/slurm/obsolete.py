@@ -43,11 +43,10 @@ OUTDATED: dict[str, dict[str, str]] = {
     },
 }
 
-# Keys of slurm.conf that were gone before the oldest release of the key table.
-GONE = {
+# Keys that were gone before the oldest release of the key table, by file, in lower case.
+_GONE_FROM_SLURM_CONF = {
     "cachegroups": "nothing: groups are cached by themselves",
     "checkpointtype": "nothing: checkpoints by Slurm went",
-    "choosloc": "nothing: chos went",
     "defaultstoragehost": "AccountingStorageHost",
     "defaultstorageloc": "nothing here: StorageLoc of slurmdbd.conf",
     "defaultstoragepass": "nothing here: StoragePass of slurmdbd.conf",
@@ -64,14 +63,18 @@ GONE = {
     "defmempertask": "DefMemPerCPU",
     "memlimitenforce": "JobAcctGatherParams=OverMemoryKill, or better ConstrainRAMSpace=yes in cgroup.conf",
     "msgaggregationparams": "nothing: it went",
-    "resvoverrun": "ResvOverRun",
     "schedulerport": "nothing: external schedulers went",
     "schedulerrootfilter": "nothing: it went",
-    "slurmdlogfilelevel": "SlurmdDebug",
     "switchnumericdebug": "nothing: it went",
-    "trackwckeys": "TrackWCKey",
     "usespecresources": "AllowSpecResourcesUsage",
     "usespank": "PlugStackConfig",
+}
+GONE = {
+    "slurm.conf": _GONE_FROM_SLURM_CONF,
+    "cgroup.conf": {
+        "taskaffinity": "TaskPlugin=task/cgroup,task/affinity in slurm.conf",
+        "constrainkmemspace": "nothing: the kernel no longer limits it",
+    },
 }
 
 # Option: value: (first release without it, what to write instead). The value in lower case.
@@ -114,9 +117,9 @@ def outdated(file: str, key: str) -> str | None:
     return OUTDATED.get(file, {}).get(key)
 
 
-def gone(key: str) -> str | None:
+def gone(file: str, key: str) -> str | None:
     """What to write instead of a key that no release of the table knows."""
-    return GONE.get(key.lower())
+    return GONE.get(file, {}).get(key.lower())
 
 
 def replacement(option: str, value: str) -> tuple[str, str | None] | None:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -55,6 +56,32 @@ class Oracle:
         ):
             (folder / name).write_text(content)
         return self._run(folder / "slurm.conf", seconds)
+
+    def judge_text(self, folder: Path, text: str, files: Mapping[str, str], *, seconds: float = 20) -> str:
+        """As `judge`, for lines of slurm.conf as they are; `local_lines` must stand among them."""
+        (folder / "slurm.conf").write_text(text)
+        for name, content in files.items():
+            (folder / name).write_text(content)
+        return self._run(folder / "slurm.conf", seconds)
+
+    def local_lines(self, folder: Path) -> dict[str, str]:
+        """What lets slurmctld run here, alone and without munge."""
+        return {
+            "ClusterName": "oracle",
+            "SlurmctldHost": f"{socket.gethostname().split('.')[0]}(127.0.0.1)",
+            "SlurmctldPort": str(_free_port()),
+            "AuthType": "auth/none",
+            "CredType": "cred/none",
+            "SlurmUser": "root",
+            "SlurmdUser": "root",
+            "PluginDir": str(self.plugins),
+            "StateSaveLocation": str(folder),
+            "SlurmdSpoolDir": str(folder),
+            "SlurmctldPidFile": str(folder / "slurmctld.pid"),
+            "ProctrackType": "proctrack/linuxproc",
+            "MpiDefault": "none",
+            "MailProg": "/bin/true",
+        }
 
     def _run(self, conf: Path, seconds: float) -> str:
         log = conf.parent / "log"

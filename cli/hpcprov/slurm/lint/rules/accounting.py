@@ -8,6 +8,7 @@ from hpcprov.errors import Finding
 from hpcprov.slurm import limits
 from hpcprov.slurm.lint.configuration import Configuration
 from hpcprov.slurm.lint.registry import rule
+from hpcprov.slurm.values import kind_problem
 
 _NEEDED = {"DbdHost": "the host that slurmdbd runs on", "StorageType": "accounting_storage/mysql"}
 
@@ -28,8 +29,10 @@ def values(configuration: Configuration) -> Iterator[Finding]:
     """Ports and the type of the storage."""
     for name in ("DbdPort", "StoragePort"):
         setting = configuration.option("slurmdbd.conf", name)
-        problem = limits.setting_problem(name, setting.value) if setting else None
-        if setting and problem:
+        if setting is None or kind_problem("uint16", setting.value):
+            continue  # told by the rule for values
+        problem = limits.setting_problem(name, setting.value)
+        if problem:
             yield setting.value_place.finding("dbd-value", f"{name}: {problem}")
     setting = configuration.option("slurmdbd.conf", "StorageType")
     if setting and setting.value.lower() != "accounting_storage/mysql":

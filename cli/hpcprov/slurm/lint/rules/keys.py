@@ -20,11 +20,11 @@ _PLACES = (
 _REPEATED = frozenset({"slurmctldhost", "prolog", "epilog", "prologslurmctld", "epilogslurmctld"})
 
 
-def _settings(configuration: Configuration) -> Iterator[tuple[str, KeyTable, Setting]]:
-    """Each setting with its file and the table of the keys that may stand there."""
+def _settings(configuration: Configuration) -> Iterator[tuple[KeyTable, Setting]]:
+    """Each setting with the table of the keys that may stand there."""
     for kind, lines in configuration.files.items():
         for line in lines:
-            yield from ((kind, known, setting) for known, setting in _with_tables(kind, line))
+            yield from _with_tables(kind, line)
 
 
 def _with_tables(kind: str, line: Line) -> Iterator[tuple[KeyTable, Setting]]:
@@ -39,10 +39,10 @@ def _with_tables(kind: str, line: Line) -> Iterator[tuple[KeyTable, Setting]]:
 @rule("unknown-key")
 def unknown(configuration: Configuration) -> Iterator[Finding]:
     """A key that no release of Slurm knows keeps its daemon from starting."""
-    for kind, known, setting in _settings(configuration):
+    for known, setting in _settings(configuration):
         if known.find(setting.key) is not None:
             continue
-        instead = gone(setting.key) if kind == "slurm.conf" else None
+        instead = gone(known.what, setting.key)
         if instead:
             message = f"{setting.key} went before Slurm 22.05"
             yield setting.place.finding("unknown-key", message, hint=_write(instead))
@@ -64,7 +64,7 @@ def _hint(known: KeyTable, key: str) -> str | None:
 def versions(configuration: Configuration) -> Iterator[Finding]:
     """A key that this release of Slurm does not know, or ignores."""
     release = configuration.release
-    for kind, known, setting in _settings(configuration):
+    for known, setting in _settings(configuration):
         key = known.find(setting.key)
         if key is None:
             continue
@@ -73,7 +73,7 @@ def versions(configuration: Configuration) -> Iterator[Finding]:
         if problem:
             hint = _write(instead) if instead else "remove it"
             ignored = release is None or not _refused(key, release)
-            level = "warning" if ignored or kind == "cgroup.conf" else "error"
+            level = "warning" if ignored else "error"
             yield setting.place.finding("key-version", problem, level=level, hint=hint)
 
 
@@ -92,7 +92,7 @@ def _refused(key: Key, release: str) -> bool:
 @rule("old-key")
 def old(configuration: Configuration) -> Iterator[Finding]:
     """A key that Slurm still reads, and that is written otherwise today."""
-    for _, known, setting in _settings(configuration):
+    for known, setting in _settings(configuration):
         key = known.find(setting.key)
         if key is None or _too_new_or_gone(key, configuration.release):
             continue  # told already

@@ -104,9 +104,10 @@ def addresses(configuration: Configuration) -> Iterator[Finding]:
         if setting is None or not node.names:
             continue
         given = _expanded(setting)
-        if len(given) not in (1, len(node.names)) or (len(given) == 1 and len(node.names) > 1):
+        if len(given) != len(node.names):
             message = f"{len(given)} addresses for {len(node.names)} nodes"
-            yield setting.value_place.finding("node-address", message, hint="give each node its own")
+            level = "warning" if len(given) == 1 else "error"  # one for all is taken, for several slurmd on a host
+            yield setting.value_place.finding("node-address", message, level=level, hint="give each node its own")
             continue
         several = "Port" in node.settings or configuration.option("slurm.conf", "SlurmdParameters") is not None
         for name, address in zip(node.names, given, strict=True):

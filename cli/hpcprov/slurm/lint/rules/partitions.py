@@ -30,7 +30,7 @@ def nodes(configuration: Configuration) -> Iterator[Finding]:
     known = {*configuration.node_names, *(one.name.value for one in configuration.node_sets)}
     for owner in (*configuration.partitions, *configuration.node_sets):
         setting = owner.settings.get("Nodes")
-        if setting is None or setting.value in ("ALL", ""):
+        if setting is None or setting.value in ("ALL", "") or _swallowed(setting):
             continue
         try:
             named = expand(setting.value)
@@ -56,13 +56,17 @@ def empty(configuration: Configuration) -> Iterator[Finding]:
     """A partition without nodes never starts a job."""
     for partition in configuration.partitions:
         setting = partition.settings.get("Nodes")
-        swallowed = setting is not None and "=" in setting.value
-        if swallowed and setting is not None:
+        if setting is not None and _swallowed(setting):
             message = f'Nodes= has no value of its own, so "{setting.value}" became its value'
             yield setting.place.finding("partition-empty", message, hint='write Nodes="" for no nodes, or name some')
         elif setting is None:
             message = f"partition {partition.name.value} names no nodes"
             yield partition.name.value_place.finding("partition-empty", message, level="warning", hint="add Nodes=")
+
+
+def _swallowed(setting: Setting) -> bool:
+    """Whether the value was empty, so that Slurm took the next key=value for it."""
+    return "=" in setting.value
 
 
 @rule("partition-default")

@@ -38,6 +38,16 @@ def _problem(kind: str, line: Line) -> tuple[str, str]:
     return f'"{line.rest}" belongs to nothing: a value ends at a blank', f"quote the value: {whole}"
 
 
+@rule("quote")
+def quotes(configuration: Configuration) -> Iterator[Finding]:
+    """A quote that is not closed becomes a part of the value."""
+    for lines in configuration.files.values():
+        for setting in (setting for line in lines for setting in line.settings):
+            if setting.value.startswith('"'):
+                message = f"the value of {setting.key} begins with a quote that is not closed before a blank"
+                yield setting.value_place.finding("quote", message, hint='close it with " at its end')
+
+
 @rule("one-setting-a-line")
 def several(configuration: Configuration) -> Iterator[Finding]:
     """Slurm reads one setting a line, except in records such as NodeName; a second one is an error to it."""
