@@ -44,6 +44,7 @@ class Converge:
         self.failed: dict[str, Failure] = {}
         self.failed_in: dict[str, Phase | None] = {}
         self.changed: dict[str, int] = {}
+        self.broken: dict[str, HpcprovError] = {}  # why each host that did not come to the end failed
         self.errors: list[str] = []
         self.last_lines: list[str] = []
 
@@ -66,6 +67,7 @@ class Converge:
         broken = failures.real(self.failed.values(), outcome.stats)
         if broken:
             self._record(broken)
+            self.broken = {failure.host: _as_error([failure]) for failure in broken}
             raise _as_error(broken)
         if outcome.return_code != 0 or not outcome.stats:
             raise self._without_hosts(outcome.return_code)

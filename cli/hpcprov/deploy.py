@@ -121,6 +121,8 @@ class Deploy:
         hints = [error.hint] if error.hint else []
         if phase and phase not in phases.PREPARATION:
             hints.append(f"when it is mended: {self._resume(phase)}")
+        elif isinstance(error, HostsError):
+            hints.append(f"when it is mended, the same again: {' '.join(self.result.command)}")
         error.hint = "\n".join([*hints, f"full log: {self.run_dir.log_path}"])
 
     def _interrupted(self) -> int:
@@ -182,8 +184,9 @@ class Deploy:
 
 
 def _failure(phase: str | None, error: HpcprovError) -> FailureResult:
-    reason = "\n".join(filter(None, [error.message, error.why]))
-    return FailureResult(phase=phase, host=error.host, reason=reason, journal=list(error.journal))
+    findings = [str(finding) for finding in error.findings] if isinstance(error, SiteError) else []
+    reason = "\n".join(filter(None, [error.message, error.why, *findings]))
+    return FailureResult(phase=phase, host=error.host, reason=reason, journal=list(error.journal), fix=error.hint)
 
 
 @contextmanager

@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hpcprov import leaving
 from hpcprov.clock import Clock
-from hpcprov.errors import SmokeError, VerifyError
-from hpcprov.phases import Phase
+from hpcprov.errors import ConvergeError, HostsError, HpcprovError, SmokeError, VerifyError
+from hpcprov.losses import Losses
+from hpcprov.phases import PREPARATION, Phase
 from hpcprov.progress import Progress
-from hpcprov.results import PreflightSummary, Result, VerifyFailure, VerifySummary
+from hpcprov.results import FailureResult, PreflightSummary, Result, VerifyFailure, VerifySummary
 from hpcprov.site import Host, Site
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ class Steps:
     progress: Progress
     clock: Clock
     reached: Mapping[str, Reached] = field(default_factory=dict)
+    # False when hosts were lost after the training job was made for more nodes than are left.
+    trains: bool = True
 
     def run(self, chosen: tuple[Phase, ...]) -> None:
         """The chosen phases in their order; all playbooks together are one of the steps."""
@@ -43,10 +47,26 @@ class Steps:
             self.preflight()
         if playbooks := tuple(phase for phase in chosen if phase.is_playbook):
             self.converge(playbooks)
-        if Phase.VERIFY in chosen:
-            self.verify()
-        if Phase.SMOKE in chosen:
-            self.smoke()
+        try:
+            if Phase.VERIFY in chosen:
+                self.verify()
+            if Phase.SMOKE in chosen:
+                self.smoke()
+        except (VerifyError, SmokeError, HostsError) as error:
+            if self.losses.lost:
+                raise self._without_the_lost(error) from error
+            raise
+        if self.losses.lost:
+            raise self._without_the_lost()
+
+    @cached_property
+    def losses(self) -> Losses:
+        """Hosts that the run goes on without."""
+        return Losses(self.site, self._limited())
+
+    def _without_the_lost(self, also: HpcprovError | None = None) -> HpcprovError:
+        done = [phase.name for phase in self.result.phases if phase.name not in PREPARATION]
+        return self.losses.error(done, also)
 
     def lab(self) -> None:
         """Start the containers of a lab; other sites have their hosts already."""
@@ -59,7 +79,7 @@ class Steps:
 
     def preflight(self) -> None:
         """Every host is there and fit for the roles. Raises HostsError, before anything is changed."""
-        from hpcprov.preflight import preflight, refusal, render, summary
+        from hpcprov.preflight import dead, preflight, refusal, render, summary
 
         self.clock.begin(Phase.PREFLIGHT)
         found = preflight(self.site, self._limited(), self.progress.line)
@@ -71,8 +91,13 @@ class Steps:
         )
         for line in render(found.warnings):
             self.progress.line(line)
-        if error := refusal(found):
-            raise error
+        silent = dead(found)
+        if self.losses.accept(silent):
+            for name, error in silent.items():
+                self.progress.line(f"going on without {name}: {error.message}")
+                self.result.failures.append(FailureResult(phase=Phase.PREFLIGHT, host=name, reason=error.message))
+        if refused := refusal(found, without=self.losses.lost):
+            raise refused
         self.clock.end(summary(found))
 
     def converge(self, playbooks: tuple[Phase, ...]) -> None:
@@ -83,27 +108,34 @@ class Steps:
         secrets.ensure(self.site.state_dir)
         if Phase.FRAMEWORKS in playbooks and not self.options.check:
             self._fetch_wheels_meanwhile()
+        fewer = self.losses.smoke_nodes
         request = Request(
             playbooks=[converge.playbook(phase) for phase in playbooks],
             inventory=self.site.path,
             folder=self.run_dir.ansible,
-            limit=self.options.limit,
+            limit=self.losses.limit(self.options.limit),
             tags=self.options.tags,
             check=self.options.check,
             diff=self.options.diff,
             verbosity=max(0, self.options.verbosity - 1),
             # The job comes after verify, and its output is streamed.
-            extra_vars={"smoke_run_job": False},
+            extra_vars={"smoke_run_job": False} | ({"smoke_nodes": fewer} if fewer else {}),
         )
         self.clock.begin(playbooks[0])
-        converge.Converge(self.result, self.progress, self.clock).run(request)
+        run = converge.Converge(self.result, self.progress, self.clock)
+        try:
+            run.run(request)
+        except (ConvergeError, HostsError):
+            if not self.losses.accept(run.broken):
+                raise
+        self.trains = not run.broken or self.losses.smoke_nodes == fewer
 
     def verify(self) -> None:
         """The checks of tests/cluster. Raises VerifyError when one of them fails."""
         from hpcprov import verify
 
         self.clock.begin(Phase.VERIFY, "services, munge, storage, MPI, jobs")
-        only = [host.name for host in self._limited()] if self.options.limit else []
+        only = [host.name for host in self.losses.remaining] if self.options.limit or self.losses.lost else []
         outcome = verify.run(self.site, report=self._verify_line, junit=self.run_dir.path / "verify.xml", hosts=only)
         failures = [
             VerifyFailure(host=failure.host, check=failure.check, reason=failure.reason) for failure in outcome.failures
@@ -122,6 +154,9 @@ class Steps:
         """The training job. Raises SmokeError when it did not pass."""
         from hpcprov import smoke
 
+        if not self.trains:
+            self.progress.line("smoke: no job was submitted, it was made for more nodes than are left")
+            return
         self.clock.begin(Phase.SMOKE, "a CNN is trained across the compute nodes")
         outcome = smoke.run(self.site, self.progress.line)
         self.result.smoke = outcome

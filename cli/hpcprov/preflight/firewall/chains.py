@@ -63,6 +63,7 @@ class Test:
             "protocol": lambda: not {"tcp", "6", "all"}.isdisjoint(self.values),
             "state": lambda: not {"new", "untracked"}.isdisjoint(value.lower() for value in self.values),
             "interface": lambda: _interface_in(packet.interface, self.values),
+            "family": lambda: ("ipv6" if ":" in packet.source else "ipv4") in self.values,
             "never": lambda: False,
         }
         return answers.get(self.kind, lambda: None)()
@@ -106,10 +107,9 @@ def outcome(tables: Iterable[Ruleset], packet: Packet, hook: str = "input") -> O
         endings = walk.through(chain)
         if walk.lost:
             continue
-        closing = [end for end in endings if end is not None]
-        if endings and len(closing) == len(endings):
-            rule = closing[0]
-            return Outcome(f"{table.label}, chain {chain.name}", rule or f"policy {chain.policy}")
+        if endings and None not in endings:
+            # The last one is what decides where rules before it may or may not match.
+            return Outcome(f"{table.label}, chain {chain.name}", endings[-1] or f"policy {chain.policy}")
     return None
 
 
@@ -122,48 +122,48 @@ class _Walk:
         self.steps = 0
         self.lost = False
 
-    def through(self, base: Chain) -> set[str | None]:
+    def through(self, base: Chain) -> list[str | None]:
         endings, falls_through = self._chain(base, depth=0)
         if falls_through:
-            endings.add(None if base.policy == "accept" else "")
+            endings.append(None if base.policy == "accept" else "")
         return endings
 
-    def _chain(self, chain: Chain, depth: int) -> tuple[set[str | None], bool]:
+    def _chain(self, chain: Chain, depth: int) -> tuple[list[str | None], bool]:
         """The endings inside, and whether the packet may come out at the end."""
-        endings: set[str | None] = set()
+        endings: list[str | None] = []
         comes_out = False
         for rule in chain.rules:
             self.steps += 1
             if self.steps > MAX_STEPS or depth > MAX_DEPTH:
                 self.lost = True
-                return {None}, False
+                return [None], False
             answer = rule.matches(self.packet)
             if answer is False:
                 continue
             inside, goes_on, returns = self._verdict(rule, depth)
-            endings |= inside
+            endings += inside
             comes_out |= returns
             if answer and not goes_on:
                 return endings, comes_out
         return endings, True
 
-    def _verdict(self, rule: Rule, depth: int) -> tuple[set[str | None], bool, bool]:
+    def _verdict(self, rule: Rule, depth: int) -> tuple[list[str | None], bool, bool]:
         """Endings, whether the next rule of this chain may be asked, whether the packet may leave this chain."""
         kind, _, name = rule.verdict.partition(" ")
         match kind:
             case "accept":
-                return {None}, False, False
+                return [None], False, False
             case "drop" | "reject":
-                return {rule.text}, False, False
+                return [rule.text], False, False
             case "return":
-                return set(), False, True
+                return [], False, True
             case "jump" | "goto" if name in self.chains:
                 endings, comes_out = self._chain(self.chains[name], depth + 1)
                 return (endings, comes_out, False) if kind == "jump" else (endings, False, comes_out)
             case "continue":
-                return set(), True, False
+                return [], True, False
             case _:  # a verdict map, a queue, a target of a module
-                return {None}, True, False
+                return [None], True, False
 
 
 def _address_in(address: str, values: Sequence[str]) -> bool | None:

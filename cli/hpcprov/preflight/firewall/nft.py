@@ -13,6 +13,15 @@ VERDICTS = {"accept", "drop", "return", "continue"}
 MANAGED = "is managed by iptables-nft"
 # Statements that test nothing and end nothing, with the number of words that follow.
 HARMLESS = {"counter": 0, "log": 0, "notrack": 0, "comment": 1}
+LOG_OPTIONS = ("prefix", "level", "flags", "group", "snaplen", "queue-threshold")
+# What a test is about, as our packets know it.
+KINDS = {
+    "ip saddr": "source", "ip6 saddr": "source", "ip daddr": "target", "ip6 daddr": "target",
+    "tcp dport": "port", "th dport": "port", "meta l4proto": "protocol", "ip protocol": "protocol",
+    "ip6 nexthdr": "protocol", "ct state": "state", "iifname": "interface", "iif": "interface",
+    "meta iifname": "interface", "meta iif": "interface", "meta nfproto": "family", "ct status": "never",
+}  # fmt: skip
+OTHER_PROTOCOLS = ("udp", "icmp", "icmpv6", "sctp", "dccp", "esp", "ah", "udplite", "igmp")
 _TOKEN = re.compile(r'"[^"]*"|\{[^{}]*\}|[^\s{}"]+')
 _CHAIN = re.compile(r"type (\w+) hook (\w+).* priority (\w+)?\s*([+-]?\s*\d+)?;(?:.*policy (\w+);)?")
 
@@ -33,7 +42,7 @@ def parse_nft(lines: Iterable[str], *, with_iptables: bool = False) -> list[Rule
             continue
         words = line.split()
         if words[:1] == ["table"] and depth == 0:
-            table = Ruleset("nft table " + " ".join(words[1:-1]))
+            table = Ruleset("nft table " + " ".join(line.split("{")[0].split()[1:]))
             if words[1] in FAMILIES and not (managed and with_iptables):
                 tables.append(table)
             managed = False
@@ -72,10 +81,11 @@ def _into(chain: Chain, line: str) -> None:
         chain.priority += int(number.replace(" ", "")) if number else 0
         chain.policy = policy or "accept"
     elif not line.startswith(("policy ", "comment ", "flags ")):
-        chain.rules.append(_rule(line))
+        chain.rules += _rules(line)
 
 
-def _rule(line: str) -> Rule:
+def _rules(line: str) -> list[Rule]:
+    """A rule; a verdict map is several."""
     tokens = _TOKEN.findall(re.sub(r"counter packets \d+ bytes \d+", "counter", line.split(" # ", maxsplit=1)[0]))
     tests: list[Test] = []
     verdict = "continue"
@@ -86,50 +96,49 @@ def _rule(line: str) -> Rule:
             verdict = token
             position += 1
         elif token in ("jump", "goto"):
-            verdict = f"{token} {tokens[position + 1] if position + 1 < len(tokens) else ''}"
+            verdict = " ".join(tokens[position : position + 2])
             position += 2
         elif token == "reject":
-            verdict = "reject"
+            verdict = token
             break  # "with icmp port-unreachable" says how
-        elif "vmap" in tokens[position : position + 4]:
-            verdict = "unknown"
-            break
+        elif "vmap" in tokens[position : position + 3]:
+            return _verdict_map(line, tokens, position, tests)
         elif token in HARMLESS:
-            position += 1 + HARMLESS[token]
-            while (
-                token == "log"
-                and position < len(tokens)
-                and tokens[position] in ("prefix", "level", "flags", "group", "all")
-            ):
-                position += 2 if tokens[position] != "all" else 1
+            position = _after_harmless(tokens, position)
         else:
             test, position = _test(tokens, position)
             tests.append(test)
-    return Rule(line, verdict, tuple(tests))
+    return [Rule(line, verdict, tuple(tests))]
+
+
+def _verdict_map(line: str, tokens: list[str], position: int, before: list[Test]) -> list[Rule]:
+    """`tcp dport vmap { 22 : accept, 6818 : drop }`; a named map is filled elsewhere."""
+    middle = tokens.index("vmap", position)
+    kind = KINDS.get(" ".join(tokens[position:middle]))
+    entries = re.findall(r"([^,{}]+?)\s*:\s*([a-z]+(?: [\w-]+)?)\s*(?=[,}])", " ".join(tokens[middle + 1 : middle + 2]))
+    if kind is None or not entries:
+        return [Rule(line, "unknown", tuple(before))]
+    return [Rule(line, verdict, (*before, Test(kind, (key.strip().strip('"'),)))) for key, verdict in entries]
+
+
+def _after_harmless(tokens: list[str], position: int) -> int:
+    """Behind a statement that tests nothing, and behind its options."""
+    token = tokens[position]
+    position += 1 + HARMLESS[token]
+    while token == "log" and tokens[position : position + 1] and tokens[position] in LOG_OPTIONS:
+        position += 2
+    return position
 
 
 def _test(tokens: list[str], position: int) -> tuple[Test, int]:
     """The test that begins here, and where the next statement does."""
-    pair = " ".join(tokens[position : position + 2])
-    for words, kind in (
-        (("ip saddr", "ip6 saddr"), "source"),
-        (("ip daddr", "ip6 daddr"), "target"),
-        (("tcp dport", "th dport"), "port"),
-        (("meta l4proto", "ip protocol", "ip6 nexthdr"), "protocol"),
-        (("ct state",), "state"),
-        (("meta iifname", "meta iif"), "interface"),
-    ):
-        if pair in words:
-            values, negated, position = _values(tokens, position + 2)
+    for length in (2, 1):
+        kind = KINDS.get(" ".join(tokens[position : position + length]))
+        if kind is not None:
+            values, negated, position = _values(tokens, position + length)
             return Test(kind, values, negated), position
-    if tokens[position] in ("iifname", "iif"):
-        values, negated, position = _values(tokens, position + 1)
-        return Test("interface", values, negated), position
-    if pair.split(" ")[0] in ("udp", "icmp", "icmpv6", "sctp", "dccp", "esp", "ah", "udplite"):
-        _, _, position = _values(tokens, position + 2)
-        return Test("never"), position
-    if pair in ("meta nfproto",):
-        _, _, position = _values(tokens, position + 2)
+    if tokens[position] in OTHER_PROTOCOLS:
+        return Test("never"), position + 1
     return Test("unknown"), position + 1
 
 
