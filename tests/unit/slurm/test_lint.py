@@ -12,6 +12,7 @@ from hpcprov.slurm.keys import releases
 from hpcprov.slurm.lint import KINDS, lint, rule_texts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lint_oracle_cases import CASES as ORACLE_CASES
 
 CASES = sorted(path for path in (Path(__file__).parent / "lint_cases").iterdir())
 
