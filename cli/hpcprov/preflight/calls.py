@@ -10,7 +10,7 @@ from hpcprov.preflight.look import OPEN, REFUSED, SILENT, Call
 from hpcprov.remote.connection import ConnectionFailedError
 from hpcprov.site import Host, Site
 
-WAIT = 8  # seconds for a connection; a busy machine answers within one
+WAIT = 6  # seconds for a connection; a busy machine answers within one
 AT_ONCE = 32  # calls of one host
 
 # A target is "ADDRESS PORT"; bash opens the connection, for it is on every system that the roles know.

@@ -23,6 +23,11 @@ class Packet:
     port: int
     interface: str | None = None
 
+    @property
+    def version(self) -> int:
+        """4 or 6."""
+        return ipaddress.ip_address(self.source).version
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -63,7 +68,7 @@ class Test:
             "protocol": lambda: not {"tcp", "6", "all"}.isdisjoint(self.values),
             "state": lambda: not {"new", "untracked"}.isdisjoint(value.lower() for value in self.values),
             "interface": lambda: _interface_in(packet.interface, self.values),
-            "family": lambda: ("ipv6" if ":" in packet.source else "ipv4") in self.values,
+            "family": lambda: f"ipv{packet.version}" in self.values,
             "never": lambda: False,
         }
         return answers.get(self.kind, lambda: None)()
@@ -82,9 +87,10 @@ class Chain:
 
 @dataclass
 class Ruleset:
-    """One table: its chains by name. `label` is how an admin calls it."""
+    """One table: its chains by name. `label` is how an admin calls it, `versions` are those of IP that it sees."""
 
     label: str
+    versions: tuple[int, ...] = (4, 6)
     chains: dict[str, Chain] = field(default_factory=dict)
 
 
@@ -101,7 +107,8 @@ def outcome(tables: Iterable[Ruleset], packet: Packet, hook: str = "input") -> O
 
     Each base chain of a hook has its say, and a drop in any of them is final.
     """
-    chains = [(table, chain) for table in tables for chain in table.chains.values() if chain.hook == hook]
+    seeing = [table for table in tables if packet.version in table.versions]
+    chains = [(table, chain) for table in seeing for chain in table.chains.values() if chain.hook == hook]
     for table, chain in sorted(chains, key=lambda pair: pair[1].priority):
         walk = _Walk(table.chains, packet)
         endings = walk.through(chain)

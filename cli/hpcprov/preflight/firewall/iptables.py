@@ -24,7 +24,7 @@ PLAIN_MODULES = {"tcp", "udp", "multiport", "conntrack", "state", "iprange", "co
 
 def parse_iptables(lines: Iterable[str]) -> list[Ruleset]:
     """The filter table. Rules of other protocols than TCP never match."""
-    table = Ruleset("iptables")
+    table = Ruleset("iptables", (4,))
     for line in lines:
         if line.startswith(":"):
             name, policy, *_ = line[1:].split()
@@ -33,6 +33,8 @@ def parse_iptables(lines: Iterable[str]) -> list[Ruleset]:
         elif line.startswith("-A "):
             words = _words(line)
             table.chains.setdefault(words[1], Chain(words[1])).rules.append(_rule(line, words[2:]))
+    if any(name.startswith("ufw-") for name in table.chains):
+        table.label = "ufw (iptables)"
     return [table] if table.chains else []
 
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 from hpcprov.preflight.firewall.chains import Chain, Rule, Ruleset, Test
 
 PRIORITIES = {"raw": -300, "mangle": -150, "dstnat": -100, "filter": 0, "security": 50, "srcnat": 100}
-FAMILIES = ("ip", "ip6", "inet")
+FAMILIES = {"ip": (4,), "ip6": (6,), "inet": (4, 6)}  # versions of IP whose packets a table sees
 VERDICTS = {"accept", "drop", "return", "continue"}
-MANAGED = "is managed by iptables-nft"
 # Statements that test nothing and end nothing, with the number of words that follow.
 HARMLESS = {"counter": 0, "log": 0, "notrack": 0, "comment": 1}
 LOG_OPTIONS = ("prefix", "level", "flags", "group", "snaplen", "queue-threshold")
@@ -26,26 +25,19 @@ _TOKEN = re.compile(r'"[^"]*"|\{[^{}]*\}|[^\s{}"]+')
 _CHAIN = re.compile(r"type (\w+) hook (\w+).* priority (\w+)?\s*([+-]?\s*\d+)?;(?:.*policy (\w+);)?")
 
 
-def parse_nft(lines: Iterable[str], *, with_iptables: bool = False) -> list[Ruleset]:
-    """The tables that IPv4 and IPv6 packets pass.
-
-    `with_iptables`: tables of iptables-nft are read in their own words, leave them out here.
-    """
+def parse_nft(lines: Iterable[str]) -> list[Ruleset]:
+    """The tables that IPv4 and IPv6 packets pass."""
     tables: list[Ruleset] = []
     table: Ruleset | None = None
     chain: Chain | None = None
-    managed = False
     depth = 0
     for line in map(str.strip, _joined(lines)):
         if line.startswith("#"):
-            managed = managed or MANAGED in line
             continue
         words = line.split()
         if words[:1] == ["table"] and depth == 0:
-            table = Ruleset("nft table " + " ".join(line.split("{")[0].split()[1:]))
-            if words[1] in FAMILIES and not (managed and with_iptables):
-                tables.append(table)
-            managed = False
+            table = Ruleset("nft table " + " ".join(line.split("{")[0].split()[1:]), FAMILIES.get(words[1], ()))
+            tables.append(table)
         elif words[:1] == ["chain"] and depth == 1 and table is not None:
             chain = table.chains.setdefault(words[1], Chain(words[1]))
         elif chain is not None and depth == 2 and words and words[0] != "}":

@@ -28,7 +28,8 @@ def disk(look: Look) -> Iterator[Finding]:
             installs = room.mount in holds_packages and not facts.has_slurm
             if level := _level(room, LEAST, SCARCE, FOR_PACKAGES if installs else 0):
                 needed = FOR_PACKAGES if installs else SCARCE if level is Level.WARNING else LEAST
-                free = f"{_mib(room.free)} of {_mib(room.total)} free, needs {_mib(needed)}"
+                wanted = f", needs {_mib(needed)}" if needed < room.total else ""
+                free = f"{_mib(room.free)} of {_mib(room.total)} free{wanted}"
                 yield _finding(host.name, level, room, free, "du -xh --max-depth=3 {} | sort -h | tail -n 20")
         for room in facts.inodes:
             installs = room.mount in holds_packages and not facts.has_slurm
@@ -42,7 +43,7 @@ def _level(room: Room, least: int, scarce: int, to_install: int) -> Level | None
     if not room.total:  # it does not count
         return None
     full = min(least, room.total // 20)
-    if room.free < max(full, to_install):
+    if room.free <= max(full, to_install):
         return Level.ERROR
     return Level.WARNING if room.free < min(scarce, room.total // 10) else None
 

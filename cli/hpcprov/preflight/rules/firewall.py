@@ -31,7 +31,8 @@ def rulesets(facts: Facts) -> list[Ruleset]:
 
 @lru_cache(maxsize=1024)  # hosts of a site mostly have the same rules
 def _parsed(nft: tuple[str, ...], iptables: tuple[str, ...]) -> list[Ruleset]:
-    return [*parse_nft(nft, with_iptables=bool(iptables)), *parse_iptables(iptables)]
+    # iptables on top of nftables shows in both; its own words come first.
+    return [*parse_iptables(iptables), *parse_nft(nft)]
 
 
 def doubtful_calls(look: Look) -> list[Call]:
@@ -101,13 +102,12 @@ def _fix(why: Outcome | None, site: Site) -> str:
     where = why.where
     if "firewalld" in where:
         return f"as root there: firewall-cmd --permanent --zone=trusted --add-source={network} && firewall-cmd --reload"
-    if "ufw" in where or "ufw" in why.rule:
+    if "ufw" in where:
         return f"as root there: ufw allow from {network}"
     if "iptables" in where:
         chain = "OUTPUT -d" if "OUTPUT" in where else "INPUT -s"
         return f"as root there: iptables -I {chain} {network} -j ACCEPT, and keep it over a boot"
     table, _, name = where.partition("nft table ")[2].partition(", chain ")
-    side = "daddr" if "on " in where.split("nft table")[0] else "saddr"
-    return (
-        f"as root there: nft insert rule {table} {name} ip {side} {network} accept, and keep it in /etc/nftables.conf"
-    )
+    side = "daddr" if where.startswith("on ") else "saddr"
+    added = f"nft insert rule {table} {name} {'ip6' if ':' in network else 'ip'} {side} {network} accept"
+    return f"as root there: {added}, and keep it in /etc/nftables.conf"
