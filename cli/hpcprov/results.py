@@ -98,6 +98,7 @@ class FailureResult(_Model):
     task: str | None = None
     reason: str
     journal: list[str] = Field(default_factory=list)
+    fix: str | None = Field(default=None, description="What mends it, or where to look next.")
 
 
 class Result(_Model):
