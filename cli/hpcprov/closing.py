@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hpcprov.phases import Phase
+from hpcprov import verdict as verdicts
 from hpcprov.results import Result
 from hpcprov.site import Site
 
@@ -101,16 +101,11 @@ def _columns(pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def verdict(site: Site, result: Result) -> str:
-    """What may be said now. Only a training job of this run proves a cluster."""
-    name = site.cluster_name
-    if not any(Phase(phase.name).is_playbook for phase in result.phases):
-        return f"{name}: done up to {result.phases[-1].name}, nothing was converged."
-    if result.check:
-        count = sum(host.changed for host in result.hosts.values())
-        return f"{name}: {count} tasks would change something." if count else f"{name}: nothing would change."
-    if result.proven and result.smoke is not None:
-        return f"{name} works: job {result.smoke.job_id} trained across {len(result.smoke.nodes)} nodes."
-    return f"{name} is converged, not proven: no training job ran. Prove it with: hpcprov smoke {site.path}"
+    """What may be said now, and how to prove a cluster that is not."""
+    said = verdicts.verdict(result)
+    return (
+        f"{said.sentence} {said.purpose} with: hpcprov smoke {site.path}" if said.kind == "unproven" else said.sentence
+    )
 
 
 def way_in(site: Site) -> str | None:

@@ -24,8 +24,7 @@ from hpcprov.results import FailureResult, HostResult, PhaseResult, Result
 from hpcprov.rundir import RunDir
 from hpcprov.site import Site, load_site
 from hpcprov.steps import Steps
-
-INTERRUPTED = 130
+from hpcprov.verdict import INTERRUPTED
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,7 @@ class Deploy:
         self.options = options
         self.run_dir = run_dir
         self.started = started
+        self.report: Path | None = None
         self.result = Result(
             site=str(options.site_file.resolve()),
             hpcprov=__version__,
@@ -123,6 +123,8 @@ class Deploy:
             hints.append(f"when it is mended: {self._resume(phase)}")
         elif isinstance(error, HostsError):
             hints.append(f"when it is mended, the same again: {' '.join(self.result.command)}")
+        if self.report is not None:
+            hints.append(f"report: {self.report}")
         error.hint = "\n".join([*hints, f"full log: {self.run_dir.log_path}"])
 
     def _interrupted(self) -> int:
@@ -134,7 +136,7 @@ class Deploy:
         self._close(INTERRUPTED)
         say(f"Stopped. Done: {', '.join(done) or 'nothing'}.", style="bold yellow")
         say(f"Go on with: {self._resume(running or Phase.VALIDATE)}")
-        say(f"Results: {self.run_dir.path}")
+        self._tell_paths()
         return INTERRUPTED
 
     def _validated(self, site: Site) -> None:
@@ -160,7 +162,7 @@ class Deploy:
         deployed = self.options.command == "deploy" and not self.options.check and steps.reached
         if deployed and (way_in := closing.way_in(site)):
             say(f"Go in with: {way_in}")
-        say(f"Results: {self.run_dir.path}")
+        self._tell_paths()
 
     def _close(self, code: int) -> None:
         self.result.exit_code = code
@@ -169,6 +171,23 @@ class Deploy:
         self._save()
         if self.options.as_json:
             write_json(self.result.document())
+        self._report()
+
+    def _report(self) -> None:
+        """The page for people and the file for CI. What goes wrong with them is said, and changes no verdict."""
+        from hpcprov import report
+
+        try:
+            self.report = report.write(self.result, self.run_dir.path)
+        except Exception as error:  # a defect there must not make a good run red
+            line = f"report: not written: {type(error).__name__}: {error}"
+            say(line, style="bold red")
+            self.run_dir.log(line)
+
+    def _tell_paths(self) -> None:
+        say(f"Results: {self.run_dir.path}")
+        if self.report is not None:
+            say(f"Report: {self.report}")
 
     def _save(self) -> None:
         self.run_dir.write_result(self.result.document())

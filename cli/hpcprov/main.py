@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from hpcprov import __version__
-from hpcprov.commands import deploy, lab, preflight, slurm, smoke, validate, verify
+from hpcprov.commands import deploy, lab, preflight, report, slurm, smoke, validate, verify
 from hpcprov.console import say
 from hpcprov.errors import HpcprovError, SiteError
 
@@ -38,6 +38,7 @@ app.command("preflight", epilog="Example: hpcprov preflight inventory/site.yaml 
 app.command("deploy", epilog="Example: hpcprov deploy inventory/site.yaml --check --diff")(deploy.deploy)
 app.command("verify", epilog="Example: hpcprov verify inventory/site.yaml -k 'munge and node01'")(verify.verify)
 app.command("smoke", epilog="Example: hpcprov smoke inventory/site.yaml")(smoke.smoke)
+app.command("report", epilog="Example: hpcprov report runs/latest")(report.report)
 app.add_typer(lab.app, name="lab")
 app.add_typer(slurm.app, name="slurm")
 

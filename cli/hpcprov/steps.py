@@ -132,11 +132,11 @@ class Steps:
 
     def verify(self) -> None:
         """The checks of tests/cluster. Raises VerifyError when one of them fails."""
-        from hpcprov import verify
+        from hpcprov import report, verify
 
         self.clock.begin(Phase.VERIFY, "services, munge, storage, MPI, jobs")
         only = [host.name for host in self.losses.remaining] if self.options.limit or self.losses.lost else []
-        outcome = verify.run(self.site, report=self._verify_line, junit=self.run_dir.path / "verify.xml", hosts=only)
+        outcome = verify.run(self.site, report=self._verify_line, junit=self.run_dir.path / report.JUNIT, hosts=only)
         failures = [
             VerifyFailure(host=failure.host, check=failure.check, reason=failure.reason) for failure in outcome.failures
         ]

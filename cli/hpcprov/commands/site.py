@@ -10,12 +10,13 @@ import typer
 
 VARIABLE = "HPCPROV_SITE"
 PLACES = (Path("inventory") / "site.yaml", Path("site.yaml"))
+SHOWN_DEFAULT = f"${VARIABLE}, else {' or '.join(map(str, PLACES))} here"
 
 SiteArgument = Annotated[
     Path | None,
     typer.Argument(
         help="The site file, an Ansible YAML inventory.",
-        show_default=f"${VARIABLE}, else {' or '.join(map(str, PLACES))} here",
+        show_default=SHOWN_DEFAULT,
     ),
 ]
 

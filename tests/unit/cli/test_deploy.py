@@ -134,6 +134,10 @@ def test_whole_deploy_proves_the_cluster(cluster: Cluster, errors: Callable[[], 
     assert "tiny works: job 7 trained across 1 nodes." in said
     assert "test accuracy 0.970" in said and "Slurm  22.05.8" in said and "main: 1 node" in said
     assert f"Results: {cluster.home}/runs/20" in said
+    page = Path(said.rpartition("Report: ")[2].strip())
+    assert page == (cluster.home / "runs/latest").resolve() / "report.html"
+    assert "tiny works: job 7 trained across 1 nodes." in page.read_text()
+    assert 'name="smoke"' in (page.parent / "junit.xml").read_text()
     lines = [line for line in said.splitlines() if line.startswith("base ") and " s  " in line]
     assert len(lines) == 1 and lines[0].endswith("changed: head 1")
     log = (cluster.home / "runs/latest/run.log").read_text()
@@ -151,6 +155,21 @@ def test_without_smoke_nothing_is_proven(cluster: Cluster, errors: Callable[[], 
     assert (result["verdict"], result["proven"], result["smoke"]) == ("passed", False, None)
     assert "is converged, not proven" in errors()
     assert cluster.calls == ["verify"]
+
+
+def test_a_report_that_cannot_be_written_is_seen_and_leaves_the_run_good(
+    cluster: Cluster, errors: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> Path:
+        raise TypeError("no such colour")
+
+    monkeypatch.setattr("hpcprov.report.write", broken)
+    assert cluster.deploy("--to", "preflight") == 0
+    assert cluster.result()["verdict"] == "passed"
+    said = errors()
+    assert "report: not written: TypeError: no such colour" in said
+    assert "Report:" not in said
+    assert "no such colour" in (cluster.home / "runs/latest/run.log").read_text()
 
 
 def test_check_changes_and_proves_nothing(cluster: Cluster, errors: Callable[[], str]) -> None:
