@@ -93,6 +93,11 @@ class Ruleset:
     versions: tuple[int, ...] = (4, 6)
     chains: dict[str, Chain] = field(default_factory=dict)
 
+    @property
+    def filters(self) -> bool:
+        """Whether there is a rule or a policy at all; empty chains are left behind by tools that look."""
+        return any(chain.rules or chain.policy != "accept" for chain in self.chains.values())
+
 
 @dataclass(frozen=True)
 class Outcome:

@@ -28,7 +28,7 @@ def disk(look: Look) -> Iterator[Finding]:
             installs = room.mount in holds_packages and not facts.has_slurm
             if level := _level(room, LEAST, SCARCE, FOR_PACKAGES if installs else 0):
                 needed = FOR_PACKAGES if installs else SCARCE if level is Level.WARNING else LEAST
-                wanted = f", needs {_mib(needed)}" if needed < room.total else ""
+                wanted = f", needs {_mib(needed)}" if installs or needed < room.total else ""
                 free = f"{_mib(room.free)} of {_mib(room.total)} free{wanted}"
                 yield _finding(host.name, level, room, free, "du -xh --max-depth=3 {} | sort -h | tail -n 20")
         for room in facts.inodes:

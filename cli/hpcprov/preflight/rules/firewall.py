@@ -40,7 +40,7 @@ def doubtful_calls(look: Look) -> list[Call]:
 
     Where no host filters anything nobody calls, since daemons log callers that say nothing.
     """
-    filtering = {host.name for host, facts in look.hosts if any(table.chains for table in rulesets(facts))}
+    filtering = {host.name for host, facts in look.hosts if any(table.filters for table in rulesets(facts))}
     calls = []
     for host, facts in look.hosts:
         listening = {listener.port for listener in facts.listeners}
@@ -90,7 +90,7 @@ def _closes(look: Look, host: Host, facts: Facts, caller: Host, wanted: needs.Po
 def _cause(why: Outcome | None, facts: Facts) -> str:
     if why:
         return f"{why.where}: {why.rule}"
-    if rulesets(facts):
+    if any(table.filters for table in rulesets(facts)):
         return "its packet filter, whose rules only a try can tell, or a firewall in between"
     return "no packet filter of this host says so: one of the caller or in between"
 

@@ -24,7 +24,9 @@ def memory(look: Look) -> Iterator[Finding]:
             continue
         wanted, purpose = max(((COMFORTABLE[g], g) for g in COMFORTABLE if host.is_in(g)), default=(0, ""))
         if present < LEAST:
-            yield Finding(host.name, "memory", Level.ERROR, f"{present} MiB of memory, needs {LEAST}")
+            yield Finding(
+                host.name, "memory", Level.ERROR, f"{present} MiB of memory, needs {LEAST}", fix="give it more"
+            )
         elif present < wanted:
             message = f"{present} MiB of memory; a {purpose} wants {wanted}"
             yield Finding(host.name, "memory", Level.WARNING, message, "large clusters will not fit")

@@ -14,8 +14,8 @@ from hpcprov.preflight.rules.registry import rule
 def package_lock(look: Look) -> Iterator[Finding]:
     """Package managers exclude each other. The roles wait for a while, then fail."""
     for host, facts in look.hosts:
-        holders = {holder.pid: holder for holder in facts.lock_holders}
-        for holder in holders.values():
+        first = {holder.pid: holder for holder in reversed(facts.lock_holders)}
+        for holder in first.values():
             yield Finding(
                 host.name, "package-lock", Level.WARNING,
                 f"process {holder.pid} ({holder.command or 'unknown'}) holds {holder.lock}",

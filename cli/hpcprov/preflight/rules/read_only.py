@@ -24,7 +24,11 @@ def read_only(look: Look) -> Iterator[Finding]:
             listed = ", ".join(directories)
             if "ro" not in options:
                 yield Finding(
-                    host.name, "read-only", Level.ERROR, f"root cannot write in {listed}", fix="lsattr -d there"
+                    host.name,
+                    "read-only",
+                    Level.ERROR,
+                    f"root cannot write in {listed}",
+                    fix=f"there: lsattr -d {directories[0]}",
                 )
                 continue
             cause = f"{mount} is mounted read-only"

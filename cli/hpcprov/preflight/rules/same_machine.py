@@ -22,9 +22,9 @@ def same_machine(look: Look) -> Iterator[Finding]:
             owners.setdefault(instance, []).append(host.name)
     for names in owners.values():
         if len(names) > 1:
-            listed = fold(names)
             for name in names:
+                listed = fold(other for other in names if other != name)
                 yield Finding(
-                    name, "same-machine", Level.ERROR, f"{listed} are one and the same machine",
+                    name, "same-machine", Level.ERROR, f"one and the same machine as {listed}",
                     "their addresses lead to one host", "correct ansible_host, or keep one of the names",
                 )  # fmt: skip

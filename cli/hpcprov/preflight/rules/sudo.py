@@ -24,13 +24,14 @@ def sudo(look: Look) -> Iterator[Finding]:
 
 
 def _words(said: str, user: str, *, given: bool) -> tuple[str, str]:
-    rights = f"as root there: echo '{user} ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/{user}"
+    allow = f"echo '{user} ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/{user}"
+    rights = f"as root there: {allow}"
     if "not found" in said:
-        return "has no sudo", f"as root there: install the package sudo; or set ansible_user to root; then {rights}"
+        return "has no sudo", f"as root there: install the package sudo and {allow}; or set ansible_user to root"
     if "tty" in said:
         return (
             "sudo works only in a terminal (requiretty)",
-            f"as root there: take requiretty out of /etc/sudoers, or {rights}",
+            "as root there: take requiretty out of /etc/sudoers",
         )
     if "not in the sudoers" in said or "not allowed" in said or "may not run" in said:
         return f"its login user {user} may not use sudo", rights
