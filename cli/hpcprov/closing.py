@@ -103,9 +103,9 @@ def _columns(pairs: list[tuple[str, str]]) -> list[str]:
 def verdict(site: Site, result: Result) -> str:
     """What may be said now, and how to prove a cluster that is not."""
     said = verdicts.verdict(result)
-    return (
-        f"{said.sentence} {said.purpose} with: hpcprov smoke {site.path}" if said.kind == "unproven" else said.sentence
-    )
+    if said.kind != "unproven" or not verdicts.converged(result):
+        return said.sentence
+    return f"{said.sentence} {said.purpose} with: hpcprov smoke {site.path}"
 
 
 def way_in(site: Site) -> str | None:

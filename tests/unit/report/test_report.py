@@ -33,6 +33,7 @@ DEPLOY = "hpcprov deploy /srv/cluster/inventory/site.yaml"
         ("passed", "Passed", "physics works: job 3 trained across 2 nodes.", DEPLOY.replace("deploy", "verify")),
         ("not_proven", "Not proven", "physics is converged, not proven: no training job ran.",
          DEPLOY.replace("deploy", "smoke")),
+        ("only_looked", "Not proven", "physics: done up to preflight, nothing was converged.", DEPLOY),
         ("checked", "Nothing was changed", "physics: 48 tasks would change something.", DEPLOY),
         ("failed_verify", "Failed", "physics is not as it should be: 4 checks failed on node01, node02.",
          f"{DEPLOY} --from verify"),
