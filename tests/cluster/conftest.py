@@ -116,9 +116,9 @@ def site_path(cluster: Cluster) -> Path:
 
 
 @pytest.fixture
-def repair(cluster: Cluster) -> Callable[[str], str]:
-    """The command that brings one phase of a deploy back to what the site file says."""
-    return lambda phase: f"hpcprov deploy {site_path(cluster)} --from {phase} --to {phase}"
+def repair(cluster: Cluster) -> Callable[..., str]:
+    """The command that brings one phase of a deploy, or the phases to `last`, back to what the site file says."""
+    return lambda phase, last=None: f"hpcprov deploy {site_path(cluster)} --from {phase} --to {last or phase}"
 
 
 @pytest.fixture

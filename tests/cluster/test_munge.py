@@ -6,51 +6,46 @@ from hpcprov.verify.checks import fail, require
 
 pytestmark = pytest.mark.groups(*expect.MUNGE_GROUPS)
 
-CAUSES = {
-    "Invalid credential": "the munge keys differ, or munged was not restarted after the key changed",
-    "Expired credential": "the clocks differ",
-    "Rewound credential": "the clocks differ",
-}
+OTHER_KEY = "the munge keys differ, or munged was not restarted after the key changed"
+OTHER_TIME = "the clocks differ"
+SILENT = "munged does not run"
+CAUSES = {"Invalid credential": OTHER_KEY, "Expired credential": OTHER_TIME, "Rewound credential": OTHER_TIME}
 
 
-def _require_decoded(answer, maker, reader, fix):
+def _require_decoded(answer, maker, reader, probe, repair):
     if answer is None:
         pytest.skip(f"{maker} made no credential")
-    cause = next((cause for status, cause in CAUSES.items() if status in answer["status"]), "munged does not run")
+    cause = next((cause for status, cause in CAUSES.items() if status in answer["status"]), SILENT)
+    fixes = {OTHER_KEY: repair("base", "scheduler"), OTHER_TIME: f"on {probe.host.name}: chronyc makestep"}
     require(
         answer["ok"],
         expected=f"{reader} accepts a credential made on {maker}",
         found=answer["status"],
         cause=cause,
-        fix=fix,
+        fix=fixes.get(cause) or f"on {probe.host.name}: {expect.restart(probe.host, 'munge')}",
     )
-
-
-def _fix(probe, repair):
-    return f"{repair('base')}; or on {probe.host.name}: systemctl restart munge"
 
 
 def test_from_controller(probe, part, cluster, repair):
     """Munge credential of the controller is accepted here."""
-    _require_decoded(part("decoded"), cluster.controller, probe.host.name, _fix(probe, repair))
+    _require_decoded(part("decoded"), cluster.controller, probe.host.name, probe, repair)
 
 
-def test_to_controller(probe, part, cluster, repair):
+def test_to_controller(probe, cluster, repair):
     """Munge credential made here is accepted on the controller."""
     collected = cluster.collected.get(cluster.controller)
     if collected is None or collected.error:
         pytest.skip("the controller does not answer")
-    made = part("munge")
+    made = probe.get("munge")
     if "error" in made:
         fail(
             expected="munge makes a credential",
             found=made["error"],
-            cause="munged does not run",
-            fix=f"on {probe.host.name}: systemctl restart munge; journalctl -u munge -n 20",
+            cause=SILENT,
+            fix=f"on {probe.host.name}: {expect.restart(probe.host, 'munge')}",
         )
-    _require_decoded(
-        collected.get("decoded").get(probe.host.name), probe.host.name, cluster.controller, _fix(probe, repair)
-    )
+    answer = collected.get("decoded").get(probe.host.name)
+    _require_decoded(answer, probe.host.name, cluster.controller, probe, repair)
 
 
 def test_key_private(probe, part):
@@ -62,7 +57,7 @@ def test_key_private(probe, part):
         expected="munge:munge 0400",
         found=f"{found} on {key['path']}",
         cause="munged refuses to start with such a key",
-        fix=f"on {probe.host.name}: chown munge:munge {key['path']} && chmod 0400 {key['path']}",
+        fix=f"on {probe.host.name}: chown munge:munge {key['path']} && chmod 0400 {key['path']} && {expect.restart(probe.host, 'munge')}",
     )
     directory = key["directory"]
     require(
@@ -82,5 +77,5 @@ def test_same_key(probe, part, cluster, repair):
         expected=f"the key of {reference.host.name}",
         found="another key",
         cause="the key was made on the host, or rotated without it",
-        fix=repair("base"),
+        fix=repair("base", "scheduler"),
     )

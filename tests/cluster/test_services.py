@@ -24,7 +24,7 @@ def test_active(probe, part, cluster):
             state["active"] == "active",
             expected=f"{unit} runs",
             found=f"{state['active']} ({state['sub']})" + (f", its journal ends: {journal}" if journal else ""),
-            fix=f"on {probe.host.name}: journalctl -u {unit} -n 50; systemctl restart {unit}",
+            fix=f"on {probe.host.name}: journalctl -u {unit} -n 50; {expect.restart(probe.host, unit)}",
         )
 
 

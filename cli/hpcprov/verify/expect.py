@@ -65,6 +65,11 @@ def units(host: Host) -> dict[str, list[str]]:
     return wanted
 
 
+def restart(host: Host, unit: str) -> str:
+    """The command that brings a daemon back. After munged slurmd, or slurmctld trusts the node only some time later."""
+    return f"systemctl restart {unit}" + (" slurmd" if unit == "munge" and host.is_in("compute") else "")
+
+
 def time_units(host: Host) -> list[str]:
     """Any of these keeps the clock; none is asked for where the site looks after time itself."""
     if host.vars.get("base_manage_time", True) is False:
