@@ -51,13 +51,14 @@ def test_to_controller(probe, cluster, repair):
 def test_key_private(probe, part):
     """Munge key is private: 0400 and owned by munge."""
     key = part("munge_key")
+    restart = expect.restart(probe.host, "munge")
     found = f"{key['owner']}:{key['group']} {key['mode']}"
     require(
         found in ("munge:munge 0400", "munge:munge 0600"),
         expected="munge:munge 0400",
         found=f"{found} on {key['path']}",
         cause="munged refuses to start with such a key",
-        fix=f"on {probe.host.name}: chown munge:munge {key['path']} && chmod 0400 {key['path']} && {expect.restart(probe.host, 'munge')}",
+        fix=f"on {probe.host.name}: chown munge:munge {key['path']} && chmod 0400 {key['path']} && {restart}",
     )
     directory = key["directory"]
     require(

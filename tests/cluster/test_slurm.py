@@ -79,6 +79,8 @@ def _cause_of_state(node):
         return "the node has less than slurm.conf promises (compare with slurmd -C on it)"
     if "not responding" in reason or node["state"].endswith("*"):
         return "slurmd does not run there, or port 6818 is closed"
+    if node["state"].startswith("UNKNOWN"):
+        return "slurmctld was started and the node has not registered since: slurmd does not run there"
     return "set by an admin, a health check or an earlier failure"
 
 

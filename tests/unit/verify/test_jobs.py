@@ -128,8 +128,9 @@ def test_a_client_that_hangs_is_ended():
     assert (code, "no answer within 1 s" in err) == (124, True)
 
 
-def test_a_node_that_becomes_free_is_waited_for(monkeypatch):
-    states = iter(["IDLE+COMPLETING", "IDLE+COMPLETING", "IDLE"])
+@pytest.mark.parametrize("state", ["IDLE+COMPLETING", "UNKNOWN"])
+def test_a_node_that_becomes_free_is_waited_for(monkeypatch, state):
+    states = iter([state, state, "IDLE"])
     monkeypatch.setattr(jobs, "command", lambda words, limit: (0, f"NodeName=n1 State={next(states)} CPUTot=2", ""))
     monkeypatch.setattr(jobs.time, "sleep", lambda seconds: None)
     assert "State=IDLE " in jobs.settled_nodes(["n1"])[1]
@@ -137,4 +138,4 @@ def test_a_node_that_becomes_free_is_waited_for(monkeypatch):
 
 @pytest.mark.parametrize("state", ["MIXED+COMPLETING", "ALLOCATED", "IDLE+COMPLETING+DRAIN", "DOWN*", "IDLE"])
 def test_a_node_that_is_busy_or_out_of_use_is_not_waited_for(state):
-    assert not jobs.is_completing(state)
+    assert jobs.patience(state) == 0

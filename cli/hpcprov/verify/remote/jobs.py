@@ -25,6 +25,7 @@ ACCOUNTING_LIMIT = 20
 # A job that ended while slurmd was away keeps its node until slurmctld asks again: KillWait, twice MessageTimeout and
 # the minute between two rounds.
 COMPLETING_LIMIT = 180
+REGISTER_LIMIT = 30  # until nodes have spoken to a controller that was just started
 # Flags behind a state (IDLE+DRAIN, DOWN*) that keep Slurm from starting a job there.
 UNUSABLE = ("DOWN", "DRAIN", "FAIL", "MAINT", "NOT_RESPONDING", "POWER", "REBOOT", "INVAL", "UNKNOWN", "FUTURE")
 
@@ -295,14 +296,21 @@ def is_completing(state: str) -> bool:
     return state.startswith("IDLE") and "COMPLETING" in state and is_usable(state)
 
 
+def patience(state: str) -> int:
+    """Seconds for which it is worth waiting that a node leaves this state by itself."""
+    if is_completing(state):
+        return COMPLETING_LIMIT
+    return REGISTER_LIMIT if state.startswith("UNKNOWN") else 0
+
+
 def settled_nodes(names: list[str]) -> tuple[int, str, str]:
     """What `scontrol show node` says once none of these nodes is about to become free, or the limit is over."""
-    deadline = time.monotonic() + COMPLETING_LIMIT
+    started = time.monotonic()
     while True:
         code, out, err = command(["scontrol", "show", "node", "--oneliner"], 30)
         nodes = parse_nodes(out)
-        waiting = any(is_completing(nodes[name]["state"]) for name in names if name in nodes)
-        if code or not waiting or time.monotonic() > deadline:
+        limit = max((patience(nodes[name]["state"]) for name in names if name in nodes), default=0)
+        if code or time.monotonic() - started >= limit:
             return code, out, err
         time.sleep(1)
 
