@@ -6,7 +6,7 @@ SITE ?= inventory/lab.yaml
 # Two workers: the scenarios are bound by the processor, and each starts containers of its own.
 JOBS ?= 2
 
-.PHONY: help setup deploy test lint format unit molecule e2e bench clean
+.PHONY: help setup browser deploy test lint format unit molecule e2e bench clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1\t/' | expand -t 20
@@ -17,11 +17,18 @@ $(VENV)/.installed: pyproject.toml cli/hatch_build.py tests/setup.sh
 	bash tests/setup.sh $(VENV)
 	@touch $@
 
+# Only tests need it: 96 MB of packages, 53 MB of wheels.
+browser: setup $(VENV)/.browser ## Install the headless browser that the tests of the report drive
+
+$(VENV)/.browser: tests/browser.sh | $(VENV)/.installed
+	bash tests/browser.sh $(VENV)
+	@touch $@
+
 deploy: setup ## Start the local lab, make it a cluster, and train across it (SITE=… for another site)
 	$(BIN)/hpcprov deploy $(SITE)
 
 # The longest group first, so that no worker is left alone with it at the end.
-test: setup lint ## Pass all tests
+test: setup browser lint ## Pass all tests
 	$(BIN)/pytest tests/e2e tests/molecule tests/unit -n $(JOBS) --dist loadgroup -o console_output_style=count --durations=15
 
 lint: setup ## Check style and types
@@ -35,7 +42,7 @@ format: setup ## Format the Python code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-unit: setup ## Unit tests: seconds, no root
+unit: setup browser ## Unit tests: seconds, no root
 	$(BIN)/pytest tests/unit -n $(JOBS)
 
 molecule: setup ## Role tests in containers
