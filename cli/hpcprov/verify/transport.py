@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 import zlib
 from collections.abc import Mapping
 from functools import lru_cache
@@ -22,6 +23,7 @@ from hpcprov.site import Host, Site
 CONNECT_LIMIT = 10  # seconds
 SCRIPT_LIMIT = 600  # seconds; the scripts have shorter limits for each step of theirs
 REMOTE = Path(__file__).parent / "remote"
+RETRY = 1.0  # seconds until a process that could not be started is tried again
 MARK = "HPCPROV "
 
 
@@ -110,14 +112,24 @@ class Transport:
         if user:
             command = f"runuser -l {shlex.quote(user)} -s /bin/bash -c {shlex.quote(command)}"
         try:
-            result = self.connection(name).run(command)
+            result = self._run(name, command)
         except RuntimeError as error:  # how testinfra says that ssh itself failed
             raise UnreachableError(ssh_reason(error)) from error
+        except OSError as error:
+            raise RemoteError(f"this control host cannot start ssh: {error}") from error
         for line in result.stdout.splitlines():
             if line.startswith(MARK):
                 return json.loads(line[len(MARK) :])
         said = (result.stderr.strip() or result.stdout.strip()).splitlines()
         raise RemoteError(said[-1] if said else f"the script on it ended with {result.rc}")
+
+    def _run(self, name: str, command: str) -> Any:
+        """Nothing has begun when a process cannot be started; on a busy control host the next moment may do."""
+        try:
+            return self.connection(name).run(command)
+        except OSError:
+            time.sleep(RETRY)
+            return self.connection(name).run(command)
 
     def close(self) -> None:
         """End the shared connections."""
