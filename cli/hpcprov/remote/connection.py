@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import socket
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
@@ -103,9 +104,10 @@ class Connection:
     def run(self, command: str, *, timeout: float = 60.0, stdin: str = "") -> tuple[int, str, str]:
         """Run a shell command; its exit status, standard output and standard error."""
         writer, out, err = self.client.exec_command(command, timeout=timeout)
-        if stdin:
-            writer.write(stdin)
-        writer.channel.shutdown_write()
+        with suppress(OSError):  # a command that ends early reads no more; what it said counts
+            if stdin:
+                writer.write(stdin)
+            writer.channel.shutdown_write()
         text, errors = out.read().decode(errors="replace"), err.read().decode(errors="replace")
         return out.channel.recv_exit_status(), text, errors
 

@@ -14,6 +14,7 @@ from hpcprov.phases import Phase
 from hpcprov.remote import options
 from hpcprov.results import SmokeResult, schema
 from hpcprov.verify import Failure, VerifyResult
+from preflight.cluster_look import healthy_probe
 
 from .ssh_server import SshServer
 
@@ -56,6 +57,7 @@ class Cluster:
 
     def __init__(self, folder: Path, server: SshServer) -> None:
         self.home = folder
+        self.server = server
         self.site = folder / "inventory" / "site.yaml"
         self.site.parent.mkdir()
         self.site.write_text(SITE.format(port=server.port, key=server.client_key_file, known=server.known_hosts))
@@ -85,6 +87,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     server = SshServer(tmp_path)
+    server.preflight = lambda: healthy_probe("head", "10.0.0.1")
     cluster = Cluster(tmp_path, server)
 
     def run_verify(*_: Any, report: Callable[[str], None], **__: Any) -> VerifyResult:
@@ -265,6 +268,30 @@ def test_results_name_each_unreachable_host(cluster: Cluster, errors: Callable[[
     failures = cluster.result()["failures"]
     assert [(failure["phase"], failure["host"]) for failure in failures] == [("preflight", "n1"), ("preflight", "n2")]
     assert all(failure["reason"].startswith("SSH does not work") for failure in failures)
+
+
+def test_what_preflight_finds_stops_the_deploy_or_is_told(cluster: Cluster, errors: Callable[[], str]) -> None:
+    healthy = healthy_probe("head", "10.0.0.1")
+    taken = 'LISTEN 0 5 0.0.0.0:6818 0.0.0.0:* users:(("python3",pid=4242,fd=3))'
+    cluster.server.preflight = lambda: healthy.replace("@@ listening\n", f"@@ listening\n{taken}\n")
+    assert cluster.deploy() == 4
+    result = cluster.result()
+    assert [(item["host"], item["rule"], item["level"]) for item in result["preflight"]["findings"]] == [
+        ("head", "port", "error")
+    ]
+    assert [phase["name"] for phase in result["phases"]] == ["validate", "preflight"]
+    assert (result["failures"][0]["host"], result["failures"][0]["phase"]) == ("head", "preflight")
+    said = errors()
+    assert "port 6818, which slurmd needs, is taken by python3 (process 4242)" in said
+    assert "kill 4242" in said
+
+    locked = "812 /var/lib/dpkg/lock-frontend apt-get upgrade"
+    cluster.server.preflight = lambda: healthy.replace("@@ package-locks\n", f"@@ package-locks\n{locked}\n")
+    assert cluster.deploy("--to", "preflight") == 0
+    assert cluster.result()["preflight"]["findings"][0]["level"] == "warning"
+    said = errors()
+    assert "process 812 (apt-get upgrade) holds /var/lib/dpkg/lock-frontend" in said
+    assert "1 host, 1 warning" in said
 
 
 def test_hosts_outside_the_limit_are_named_so(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +51,15 @@ def site(variables: Mapping[str, Any] | None = None, hosts: Mapping[str, Mapping
         path=Path("site.yaml"), cluster_name="pf", cluster_network=shared["cluster_network"],
         cluster_domain="lab.internal", hosts=made, groups=members, vars=shared,
     )  # fmt: skip
+
+
+def healthy_probe(name: str, address: str) -> str:
+    """What a healthy host prints at this moment."""
+    text = (PROBES / "debian-12-lab.txt").read_text()
+    text = text.replace("10.89.101.21", address).replace("node01", name)
+    return re.sub(
+        r"^(@@ (?:started|finished)\n)[\d.]+$", lambda found: f"{found.group(1)}{time.time():.6f}", text, flags=re.M
+    )
 
 
 def facts(name: str, case: Mapping[str, Any] | None = None) -> Facts:
