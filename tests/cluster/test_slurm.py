@@ -1,5 +1,7 @@
 """Does Slurm answer, and do its nodes do work? A real job counts, not what sinfo says."""
 
+import re
+
 import pytest
 from hpcprov.verify import expect
 from hpcprov.verify.checks import fail, require
@@ -55,33 +57,35 @@ def test_same_version(probe, part, cluster, repair):
 
 
 @pytest.mark.groups("compute")
-def test_node_state(probe, node):
+def test_node_state(probe, node, cluster, repair):
     """Node is idle, mixed or allocated, without a reason against it."""
-    state = node["state"]
-    require(
-        not state.endswith("*") and not any(word in state for word in NOT_WORKING),
-        expected="IDLE, MIXED or ALLOCATED",
-        found=state + (f": {node['reason']}" if node["reason"] else ""),
-        cause=_cause_of_state(node),
-        fix=f"scontrol update nodename={probe.host.node_name} state=resume, once the reason is gone",
-    )
-    require(
-        not node["reason"],
-        expected="no reason",
-        found=f"{state}: {node['reason']}",
-        fix=f"scontrol update nodename={probe.host.node_name} state=resume",
+    state, reason = node["state"], node["reason"]
+    if not reason and not state.endswith("*") and not any(word in state for word in NOT_WORKING):
+        return
+    cause, fix = _cause_and_fix(probe, node, cluster, repair)
+    fail(
+        expected="IDLE, MIXED or ALLOCATED, without a reason",
+        found=state + (f": {reason}" if reason else ""),
+        cause=cause,
+        fix=fix,
     )
 
 
-def _cause_of_state(node):
-    reason = node["reason"].lower()
-    if "low" in reason:
-        return "the node has less than slurm.conf promises (compare with slurmd -C on it)"
-    if "not responding" in reason or node["state"].endswith("*"):
-        return "slurmd does not run there, or port 6818 is closed"
-    if node["state"].startswith("UNKNOWN"):
-        return "slurmctld was started and the node has not registered since: slurmd does not run there"
-    return "set by an admin, a health check or an earlier failure"
+def _cause_and_fix(probe, node, cluster, repair):
+    """Who took the node out of use, and what brings it back."""
+    state, reason = node["state"], node["reason"]
+    resume = f"on {cluster.controller}: scontrol update nodename={probe.host.node_name} state=resume"
+    restart = f"on {probe.host.name}: {expect.restart(probe.host, 'slurmd')}"
+    set_by = re.search(r"\[([^@\]]+)@(\S+)\]$", reason)
+    if "low " in reason.lower():
+        return "the node has less than slurm.conf promises (compare with slurmd -C on it)", repair("scheduler")
+    if "not responding" in reason.lower() or "NOT_RESPONDING" in state or state.endswith("*"):
+        return "slurmd does not run there, or port 6818 is closed", restart
+    if state.startswith("UNKNOWN"):
+        return "slurmctld was started and the node has not registered since: slurmd does not run there", restart
+    if set_by and set_by[1] != str(probe.host.vars.get("slurm_user", "slurm")):
+        return f"{set_by[1]} took it out of use at {set_by[2]}; a deploy leaves it so", resume
+    return "a health check or an earlier failure", resume
 
 
 @pytest.mark.groups("compute")
