@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hpcprov.phases import PREPARATION, Phase
-from hpcprov.results import Result
+from hpcprov.results import Result, SmokeResult
 
 Kind = Literal["passed", "failed", "unproven", "checked", "stopped", "unfinished"]
 WORDS: dict[Kind, str] = {
@@ -60,8 +60,12 @@ def good(result: Result) -> str:
         count = sum(host.changed for host in result.hosts.values())
         return f"{name}: {count} tasks would change something." if count else f"{name}: nothing would change."
     if result.proven and result.smoke is not None:
-        return f"{name} works: job {result.smoke.job_id} trained across {len(result.smoke.nodes)} nodes."
+        return f"{name} works: {_trained(result.smoke)}."
     return f"{name} is converged, not proven: no training job ran."
+
+
+def _trained(smoke: SmokeResult) -> str:
+    return f"job {smoke.job_id} trained across {len(smoke.nodes)} nodes"
 
 
 def converged(result: Result) -> bool:
@@ -98,6 +102,9 @@ def _failed(result: Result) -> str:
     if checks:
         count = "1 check" if len(checks) == 1 else f"{len(checks):,} checks"
         return f"{name} is not as it should be: {count} failed{where}."
+    if hosts and converged(result) and all(item.status == "done" for item in result.phases):
+        proof = f" The others work: {_trained(result.smoke)}." if result.proven and result.smoke else ""
+        return f"{name} is not complete, all was done without {hosts_in_words(hosts)}.{proof}"
     return f"{name}: {phase or 'the run'} failed{where}."
 
 

@@ -48,6 +48,18 @@ def test_closing_table_says_what_was_built(deployed: Deployment) -> None:
         assert word in text, f"{word} is missing in\n{text}"
 
 
+def test_report_tells_the_verdict_and_draws_each_epoch(deployed: Deployment) -> None:
+    text = deployed.done.stdout + deployed.done.stderr
+    page = Path(text.rpartition("Report: ")[2].split()[0])
+    report = page.read_text()
+    smoke = deployed.result["smoke"]
+    assert f"job {smoke['job_id']} trained across 2 nodes" in report
+    assert len(smoke["accuracies"]) == len(smoke["loss"]) and smoke["accuracies"][-1] == smoke["accuracy"]
+    assert report.count('class="dot"') == 2 * len(smoke["loss"])
+    cases = (page.parent / "junit.xml").read_text()
+    assert 'testsuite name="verify"' in cases and "<failure" not in cases
+
+
 def test_lab_stays_below_six_gib(deployed: Deployment) -> None:
     assert 200 < deployed.peak_mib < 6 * 1024
 

@@ -46,8 +46,10 @@ class Problem:
         """Equal for the same trouble on other hosts, also where the text names the host."""
         texts = (self.phase, self.title, self.level, self.reason, self.expected, self.found, self.cause, self.fix)
         host = self.hosts[0] if self.hosts else ""
-        pattern = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])") if host else None
-        return tuple(pattern.sub("\0", text) if pattern else text for text in texts)
+        if not host or not any(host in text for text in texts):
+            return texts
+        pattern = re.compile(rf"(?<![\w.-]){re.escape(host)}(?![\w-])")
+        return tuple(pattern.sub("\0", text) for text in texts)
 
 
 def names(hosts: Iterable[str]) -> str:
@@ -65,10 +67,13 @@ def problems(result: Result) -> list[Problem]:
     """Everything that is wrong, the same on many hosts once, what stopped the run first."""
     found = [*_findings(result), *_checks(result), *_failures(result)]
     folded: dict[tuple[str, ...], Problem] = {}
+    hosts: dict[tuple[str, ...], dict[str, None]] = {}
     for problem in found:
-        folded.setdefault(problem.key(), problem).hosts.extend(
-            host for host in problem.hosts if host not in folded[problem.key()].hosts
-        )
+        key = problem.key()
+        folded.setdefault(key, problem)
+        hosts.setdefault(key, {}).update(dict.fromkeys(problem.hosts))
+    for key, problem in folded.items():
+        problem.hosts = list(hosts[key])
     return sorted(folded.values(), key=lambda problem: problem.level != "error")
 
 

@@ -150,6 +150,17 @@ def unreachable() -> Result:
     )  # fmt: skip
 
 
+def without_a_node() -> Result:
+    """node02 is switched off, and the others did everything."""
+    result = passed()
+    result.verdict, result.exit_code = "failed", 4
+    result.hosts["node02"] = HostResult(groups=["compute"])
+    result.failures = unreachable().failures
+    finding = PreflightFinding(host="node02", rule="unreachable", level="error", message="does not answer")
+    result.preflight = PreflightSummary(findings=[finding])
+    return result
+
+
 def unfit() -> Result:
     """Preflight found errors on two hosts, and a warning."""
     result = unreachable()
@@ -240,6 +251,6 @@ RUNS: dict[str, Callable[[], Result]] = {
     run.__name__: run
     for run in (
         passed, not_proven, checked, failed_verify, failed_converge, interrupted, killed, unreachable, unfit,
-        invalid_site, only_looked, large, hostile,
+        without_a_node, invalid_site, only_looked, large, hostile,
     )
 }  # fmt: skip

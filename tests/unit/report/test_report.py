@@ -42,6 +42,8 @@ DEPLOY = "hpcprov deploy /srv/cluster/inventory/site.yaml"
          f"{DEPLOY} --from base"),
         ("killed", "Not finished", "physics: this run still works, or was killed.", DEPLOY),
         ("unreachable", "Failed", "physics: preflight failed on node02.", DEPLOY),
+        ("without_a_node", "Failed", "physics is not complete, all was done without node02. The others work: job 3",
+         DEPLOY),
         ("unfit", "Failed", "physics: preflight failed on node01, node02.", DEPLOY),
         ("invalid_site", "Failed", "/srv/cluster/inventory/site.yaml: the run failed.", DEPLOY),
         ("large", "Failed", "physics: scheduler failed on node0003, node0800, node1597 and 3 more.",
@@ -100,9 +102,9 @@ def test_journal_and_fix_of_a_failed_role() -> None:
 def test_four_thousand_hosts(bad: int) -> None:
     result = runs.large(bad)
     report.render(runs.passed())  # the templates are compiled
-    started = time.perf_counter()
+    started = time.process_time()
     document = report.render(result)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert len(document) < 1_000_000
     view = page(result)
     assert len(view.errors) == 1 and len(view.hosts.cards) <= 24 and len(view.hosts.folded) < 10
