@@ -37,8 +37,10 @@ def own_name(look: Look) -> Iterator[Finding]:
 
 @rule("site-names")
 def site_names(look: Look) -> Iterator[Finding]:
-    """Daemons, MPI and mounts call the other hosts by name."""
+    """Daemons, MPI and mounts call the other hosts by name. Hosts that join now need not be known yet."""
     expected = needs.site_names(look.site)
+    deployed = {host.node_name for host, facts in look.hosts if facts.hosts_file_is_ours}
+    new = expected.keys() - deployed
     for host, facts in look.hosts:
         if facts.names_time_out:
             yield Finding(
@@ -46,11 +48,13 @@ def site_names(look: Look) -> Iterator[Finding]:
                 "a name server in /etc/resolv.conf does not answer", "there: getent hosts; cat /etc/resolv.conf",
             )  # fmt: skip
         elif facts.hosts_file_is_ours:
-            others = {name: address for name, address in expected.items() if name != host.node_name}
-            wrong = {name: facts.site_names.get(name, "nothing") for name in others}
-            wrong = {name: got for name, got in wrong.items() if got != others[name]}
+            wrong = {
+                name: got
+                for name, address in expected.items()
+                if name not in (host.node_name, *new) and (got := facts.site_names.get(name, "nothing")) != address
+            }
             if wrong:
-                shown = [f"{name} is {got}, not {others[name]}" for name, got in list(wrong.items())[:SHOWN]]
+                shown = [f"{name} is {got}, not {expected[name]}" for name, got in list(wrong.items())[:SHOWN]]
                 more = f", and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
                 yield Finding(host.name, "site-names", Level.WARNING, f"wrong names: {', '.join(shown)}{more}", MENDED)
 
