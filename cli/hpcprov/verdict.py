@@ -6,7 +6,8 @@ import shlex
 from dataclasses import dataclass
 from typing import Literal
 
-from hpcprov.phases import PREPARATION, Phase
+from hpcprov.errors import SiteError
+from hpcprov.phases import PLAYBOOKS, PREPARATION, Phase
 from hpcprov.results import Result, SmokeResult
 
 Kind = Literal["passed", "failed", "unproven", "checked", "stopped", "unfinished"]
@@ -70,7 +71,7 @@ def _trained(smoke: SmokeResult) -> str:
 
 def converged(result: Result) -> bool:
     """Whether the run came to Ansible at all."""
-    return any(Phase(phase.name).is_playbook for phase in result.phases)
+    return any(phase.name in PLAYBOOKS for phase in result.phases)
 
 
 def hosts_in_words(names: list[str]) -> str:
@@ -92,6 +93,8 @@ def _kind(result: Result) -> Kind:
 
 def _failed(result: Result) -> str:
     """Where and on which hosts; the causes stand below it."""
+    if result.exit_code == SiteError.exit_code:
+        return f"{result.site} is not valid, nothing was touched."
     name = result.cluster or result.site
     phase = failed_phase(result)
     checks = result.verify.failures if result.verify and phase == Phase.VERIFY else []

@@ -335,6 +335,8 @@ def test_interrupt_tells_what_is_done_and_how_to_go_on(
     said = errors()
     assert "Stopped. Done: validate, preflight, frameworks." in said
     assert f"hpcprov deploy {cluster.site} --from verify" in said
+    page = Path(said.rpartition("Report: ")[2].strip()).read_text()
+    assert "stopped by the user. Done: validate, preflight, frameworks." in page
 
 
 def test_interrupted_smoke_goes_on_with_smoke(

@@ -111,6 +111,24 @@ def failed_verify() -> Result:
     )  # fmt: skip
 
 
+class ToldInFull(VerifyFailure):
+    """A failed check that says everything."""
+
+    expected: str = "0400 munge:munge"
+    found: str = "0644 munge:munge"
+    cause: str = "somebody opened it for all; munged refuses such a key"
+    fix: str = "chmod 0400 /etc/munge/munge.key && systemctl restart munge"
+
+
+def failed_in_full() -> Result:
+    """A check with expected, found, cause and fix."""
+    result = failed_verify()
+    check = ToldInFull(host="node02", check="Munge key has its mode and owner", reason="mode is 0644")
+    result.verify = VerifySummary(passed=75, failed=1, skipped=7)
+    result.verify.failures = [check]
+    return result
+
+
 def failed_converge() -> Result:
     """slurmctld does not start on head."""
     hosts = {name: HostResult(ok=28, changed=9, groups=groups, os=OS) for name, groups in GROUPS.items()}
@@ -250,7 +268,7 @@ def checked() -> Result:
 RUNS: dict[str, Callable[[], Result]] = {
     run.__name__: run
     for run in (
-        passed, not_proven, checked, failed_verify, failed_converge, interrupted, killed, unreachable, unfit,
-        without_a_node, invalid_site, only_looked, large, hostile,
+        passed, not_proven, checked, failed_verify, failed_in_full, failed_converge, interrupted, killed, unreachable,
+        unfit, without_a_node, invalid_site, only_looked, large, hostile,
     )
 }  # fmt: skip

@@ -54,6 +54,12 @@ def test_checks_without_a_file_of_pytest(tmp_path: Path) -> None:
     assert ("verify.node01", "Clock agrees with the controller", "node01 is 900 s ahead") in found["verify"]
 
 
+def test_a_check_that_says_everything(tmp_path: Path) -> None:
+    document = junit.document(runs.failed_in_full(), tmp_path / "junit.xml")
+    told = ["mode is 0644", "expected: 0400 munge:munge", "found: 0644 munge:munge"]
+    assert "\n".join(told) in document and "fix: chmod 0400 /etc/munge/munge.key &amp;&amp; systemctl" in document
+
+
 def test_findings_of_preflight(tmp_path: Path) -> None:
     found = suites(junit.document(runs.unfit(), tmp_path / "junit.xml"))
     skew = "its clock is 7.2 s behind the control host"

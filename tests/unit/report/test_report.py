@@ -45,7 +45,7 @@ DEPLOY = "hpcprov deploy /srv/cluster/inventory/site.yaml"
         ("without_a_node", "Failed", "physics is not complete, all was done without node02. The others work: job 3",
          DEPLOY),
         ("unfit", "Failed", "physics: preflight failed on node01, node02.", DEPLOY),
-        ("invalid_site", "Failed", "/srv/cluster/inventory/site.yaml: the run failed.", DEPLOY),
+        ("invalid_site", "Failed", "/srv/cluster/inventory/site.yaml is not valid, nothing was touched.", DEPLOY),
         ("large", "Failed", "physics: scheduler failed on node0003, node0800, node1597 and 3 more.",
          f"{DEPLOY} --from scheduler"),
     ],
@@ -75,6 +75,16 @@ def test_a_failed_check_is_told_once_with_all_its_hosts() -> None:
         ("Clock agrees with the controller", "node01, node02", "node01 is 900 s ahead"),
         ("A job runs on every compute node", "", "srun: 1 of 2 nodes answered"),
     ]
+
+
+def test_a_check_that_tells_expected_found_cause_and_fix() -> None:
+    text = text_of(report.render(runs.failed_in_full()))
+    assert "Munge key has its mode and owner on node02: 0644 munge:munge" in text
+    assert (
+        "Expected 0400 munge:munge Found 0644 munge:munge Cause somebody opened it for all; munged refuses such a key"
+        " Fix chmod 0400 /etc/munge/munge.key && systemctl restart munge"
+    ) in text
+    assert "mode is 0644" not in text  # the same again
 
 
 def test_findings_of_preflight_with_cause_and_fix() -> None:
