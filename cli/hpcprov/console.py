@@ -15,7 +15,8 @@ LOG_WIDTH = 110  # without a terminal nobody tells the width; logs and CI pages 
 def _console(*, stderr: bool) -> Console:
     from rich.console import Console
 
-    console = Console(stderr=stderr, highlight=False)
+    # Without emoji: a MAC address such as 52:54:00:ab:cd:ef holds the code of one.
+    console = Console(stderr=stderr, highlight=False, emoji=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = LOG_WIDTH
     return console

@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from hpcprov import __version__
-from hpcprov.commands import deploy, lab, preflight, report, slurm, smoke, validate, verify
+from hpcprov.commands import deploy, importing, lab, preflight, report, slurm, smoke, validate, verify
 from hpcprov.console import say
 from hpcprov.errors import HpcprovError, SiteError
 
@@ -34,6 +34,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("validate", epilog="Example: hpcprov validate inventory/site.yaml")(validate.validate)
+app.command("import", epilog="Example: hpcprov import slurm.conf /etc/hosts --output site.yaml")(importing.import_site)
 app.command("preflight", epilog="Example: hpcprov preflight inventory/site.yaml --limit compute")(preflight.preflight)
 app.command("deploy", epilog="Example: hpcprov deploy inventory/site.yaml --check --diff")(deploy.deploy)
 app.command("verify", epilog="Example: hpcprov verify inventory/site.yaml -k 'munge and node01'")(verify.verify)

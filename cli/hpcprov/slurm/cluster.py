@@ -50,10 +50,15 @@ class Cluster:
 
 @dataclass(frozen=True)
 class SlurmFiles:
-    """The files of a cluster, and what the admin should be told about them."""
+    """The files of a cluster, and what the admin should be told about them.
+
+    `at_start` and `at_start_by_node` are the parts that slurmd reads only when it starts, see `startup`.
+    """
 
     slurm_conf: str
     cgroup_conf: str
     gres_conf: str
+    at_start: str
+    at_start_by_node: Mapping[str, str]
     nodes: list[str]
     notices: list[str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hpcprov.slurm import startup
 from hpcprov.slurm.cgroup import cgroup_conf, constrained
 from hpcprov.slurm.cluster import Cluster, SlurmFiles
 from hpcprov.slurm.errors import SlurmConfigError
@@ -40,10 +41,17 @@ def slurm_files(cluster: Cluster) -> SlurmFiles:
         "".join(f"{line}\n" for line in node_lines(nodes)),
         "".join(f"{line}\n" for line in partition_lines(cluster.partitions, nodes, memory_is_set=memory_is_set)),
     )
+    resources = {node.name: node.gres for node in cluster.nodes if node.name in nodes}
+    cgroup = cgroup_conf(usable, cluster.release, cluster.cgroup_config)
     return SlurmFiles(
         slurm_conf="\n".join(sections),
-        cgroup_conf=cgroup_conf(usable, cluster.release, cluster.cgroup_config),
-        gres_conf=gres_conf({node.name: node.gres for node in cluster.nodes if node.name in nodes}, cluster.nvml),
+        cgroup_conf=cgroup,
+        gres_conf=gres_conf(resources, cluster.nvml),
+        at_start=startup.of_all(options, cgroup),
+        at_start_by_node={
+            name: startup.of_node(keys, gres_conf({name: resources[name]}, cluster.nvml))
+            for name, keys in nodes.items()
+        },
         nodes=sorted(nodes),
         notices=[*([notice] if notice else []), *_left_out(cluster)],
     )

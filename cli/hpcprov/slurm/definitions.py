@@ -72,7 +72,7 @@ def set_members(sets: Sequence[Definition], nodes: Sequence[Definition]) -> dict
     members: dict[str, list[str]] = {}
     for one in sets:
         named = expand(one.value("Nodes") or "")
-        feature = (one.value("Feature") or "").lower()
+        feature = (one.value("Features") or "").lower()
         by_feature = [name for node in nodes if feature and feature in features_of(node) for name in node.names]
         members[one.name.value] = list(dict.fromkeys([*named, *by_feature]))
     return members

@@ -103,7 +103,15 @@ def test_problems_name_the_host() -> None:
 def test_filters(plugin: ModuleType) -> None:
     filters = plugin.FilterModule().filters()
     files = filters["hpcprov_slurm_files"](GROUPS, HOSTVARS, FACTS)
-    assert list(files) == ["slurm.conf", "cgroup.conf", "gres.conf", "nodes", "notices"]
+    assert list(files) == [
+        "slurm.conf",
+        "cgroup.conf",
+        "gres.conf",
+        "at_start",
+        "at_start_by_node",
+        "nodes",
+        "notices",
+    ]
     assert sorted(files["nodes"]) == sorted(set(files["nodes"]))
     assert files["gres.conf"] == "NodeName=g1 Name=gpu Type=a100 File=/dev/nvidia[0-1]\n"
     assert filters["hpcprov_partition_nodes"]("gpu,n1", GROUPS) == ["n1", "g1"]

@@ -92,7 +92,7 @@ def node_sets(configuration: Configuration) -> Iterator[Finding]:
     """A node set without nodes."""
     have = {feature for node in configuration.nodes for feature in features_of(node)}
     for one in configuration.node_sets:
-        feature = one.settings.get("Feature") or one.settings.get("Features")
+        feature = one.settings.get("Features")
         if feature is not None and configuration.node_list_is_complete and feature.value.lower() not in have:
             message = f'node set {one.name.value}: no node has the feature "{feature.value}"'
             yield feature.value_place.finding("node-set", message, level="warning")

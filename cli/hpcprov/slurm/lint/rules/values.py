@@ -42,7 +42,7 @@ def _options(configuration: Configuration) -> Iterator[tuple[str, Setting]]:
     """The plain options of slurm.conf in Slurm's spelling."""
     for line in configuration.lines("slurm.conf"):
         key = main_table("slurm.conf").find(line.key)
-        if key is not None and key.type != "records":
+        if key is not None and record_table("slurm.conf", line) is None:
             yield key.name, line.settings[0]
 
 

@@ -1,0 +1,1 @@
+"""Reads what other tools say about a cluster, and makes a site file of it."""
