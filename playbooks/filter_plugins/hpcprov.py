@@ -63,6 +63,8 @@ def slurm_texts(
         "slurm.conf": files.slurm_conf,
         "cgroup.conf": files.cgroup_conf,
         "gres.conf": files.gres_conf,
+        "at_start": files.at_start,
+        "at_start_by_node": dict(files.at_start_by_node),
         "nodes": files.nodes,
         "notices": files.notices,
     }
