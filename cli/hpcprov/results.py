@@ -63,6 +63,15 @@ class VerifyFailure(_Model):
     reason: str
 
 
+class CheckCounts(_Model):
+    """One check and on how many hosts it held."""
+
+    check: str
+    passed: int = Field(default=0, ge=0)
+    failed: int = Field(default=0, ge=0)
+    skipped: int = Field(default=0, ge=0)
+
+
 class VerifySummary(_Model):
     """The checks of the cluster."""
 
@@ -70,6 +79,7 @@ class VerifySummary(_Model):
     failed: int = Field(default=0, ge=0)
     skipped: int = Field(default=0, ge=0)
     failures: list[VerifyFailure] = Field(default_factory=list)
+    checks: list[CheckCounts] = Field(default_factory=list, description="Each check, in the order in which they ran.")
 
 
 class SmokeResult(_Model):

@@ -14,7 +14,7 @@ from hpcprov.errors import ConvergeError, HostsError, HpcprovError, SmokeError, 
 from hpcprov.losses import Losses
 from hpcprov.phases import PREPARATION, Phase
 from hpcprov.progress import Progress
-from hpcprov.results import FailureResult, PreflightSummary, Result, VerifyFailure, VerifySummary
+from hpcprov.results import CheckCounts, FailureResult, PreflightSummary, Result, VerifyFailure, VerifySummary
 from hpcprov.site import Host, Site
 
 if TYPE_CHECKING:
@@ -141,7 +141,14 @@ class Steps:
             VerifyFailure(host=failure.host, check=failure.check, reason=failure.reason) for failure in outcome.failures
         ]
         self.result.verify = VerifySummary(
-            passed=outcome.passed, failed=outcome.failed, skipped=outcome.skipped, failures=failures
+            passed=outcome.passed,
+            failed=outcome.failed,
+            skipped=outcome.skipped,
+            failures=failures,
+            checks=[
+                CheckCounts(check=name, passed=passed, failed=failed, skipped=skipped)
+                for name, (passed, failed, skipped) in outcome.checks.items()
+            ],
         )
         note = f"{outcome.passed} passed, {outcome.failed} failed, {outcome.skipped} skipped"
         self.clock.end(note, status="done" if outcome.ok else "failed")

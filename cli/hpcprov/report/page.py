@@ -34,6 +34,15 @@ class Hosts:
 
 
 @dataclass(frozen=True)
+class Check:
+    """One check of verify: failed if it did on any host, skipped if it ran on none."""
+
+    check: str
+    state: str
+    hosts: str
+
+
+@dataclass(frozen=True)
 class Page:
     """One report."""
 
@@ -47,6 +56,7 @@ class Page:
     more: int
     timeline: charts.Timeline
     hosts: Hosts
+    checks: list[Check]
     curves: list[charts.Curve]
     training: list[tuple[str, str]]
     epochs: list[tuple[int, str, str]]
@@ -72,6 +82,7 @@ def page(result: Result) -> Page:
         more=len(errors) - len(shown),
         timeline=charts.timeline(result),
         hosts=_hosts(result, errors),
+        checks=_checks(result),
         curves=_curves(result),
         training=_training(result),
         epochs=_epochs(result),
@@ -98,6 +109,19 @@ def _hosts(result: Result, errors: list[Problem]) -> Hosts:
     named = {group.hosts[0] for group in bad}
     rest = {name: host for name, host in result.hosts.items() if name not in named}
     return Hosts(len(each), counts, bad, host_groups(rest, broken, together=True), each)
+
+
+def _checks(result: Result) -> list[Check]:
+    """Failed ones first, those that ran nowhere last."""
+    found = []
+    for one in result.verify.checks if result.verify else []:
+        state = "failed" if one.failed else "passed" if one.passed else "skipped"
+        counts = [(one.failed, "failed"), (one.passed, "passed"), (one.skipped, "skipped")]
+        several = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+        only = one.passed + one.failed + one.skipped
+        hosts = several if several.count(",") else f"{only:,} hosts" if only > 1 else ""
+        found.append(Check(one.check, state, hosts))
+    return sorted(found, key=lambda check: ("failed", "passed", "skipped").index(check.state))
 
 
 def _curves(result: Result) -> list[charts.Curve]:

@@ -29,6 +29,8 @@ class VerifyResult:
     failed: int = 0
     skipped: int = 0
     failures: list[Failure] = field(default_factory=list)
+    # Check to hosts that passed, failed, were skipped.
+    checks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     # Hosts that SSH did not reach, and what it said; only when no check at all could run because of them.
     unreachable: dict[str, str] = field(default_factory=dict)
 
@@ -41,6 +43,8 @@ class VerifyResult:
         """As it stands in result.json and behind `--json`."""
         document = asdict(self)
         del document["unreachable"]  # the exit code and the words say it
+        words = ("check", "passed", "failed", "skipped")
+        document["checks"] = [dict(zip(words, (name, *counts), strict=True)) for name, counts in self.checks.items()]
         return document
 
 
@@ -82,6 +86,7 @@ class Tally:
 
     def _outcome(self, event: Event) -> None:
         name, host = event["check"], event["host"]
+        self._count(name, event["outcome"])
         check = self._checks.setdefault(name, _Check(1))
         check.left -= 1
         if event["outcome"] == "passed":
@@ -103,6 +108,11 @@ class Tally:
             self._held += lines(name, check)
         if self.result.passed:
             self._tell_held()
+
+    def _count(self, name: str, outcome: str) -> None:
+        passed, failed, skipped = self.result.checks.get(name, (0, 0, 0))
+        good, left_out = outcome == "passed", outcome == "skipped"
+        self.result.checks[name] = (passed + good, failed + (not good and not left_out), skipped + left_out)
 
     def finish(self) -> VerifyResult:
         """Say how much could not be checked, and give the result."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hpcprov.results import (
+    CheckCounts,
     FailureResult,
     HostResult,
     PhaseResult,
@@ -71,7 +72,17 @@ def passed() -> Result:
             name: HostResult(ok=41 + len(groups), changed=12, started=["munge", "slurmd"], groups=groups, os=OS)
             for name, groups in GROUPS.items()
         },
-        verify=VerifySummary(passed=76, skipped=7),
+        verify=VerifySummary(
+            passed=76, skipped=7,
+            checks=[
+                CheckCounts(check="Munge credentials are accepted both ways", passed=4),
+                CheckCounts(check="Clock agrees with the controller", passed=4),
+                CheckCounts(check="NFS share is the same everywhere", passed=3, skipped=1),
+                CheckCounts(check="GPUs are seen by Slurm", skipped=2),
+                CheckCounts(check="A job runs on every compute node", passed=1),
+                *(CheckCounts(check=f"Service {name} runs and starts at boot", passed=2) for name in "abcdefgh"),
+            ],
+        ),
         smoke=SmokeResult(
             passed=True, job_id=3, accuracy=0.9722, loss=[1.7104, 0.6021, 0.3012, 0.2101, 0.1402, 0.1094],
             accuracies=[0.7111, 0.8722, 0.9139, 0.9444, 0.9583, 0.9722], ranks=2, nodes=["node01", "node02"],
@@ -104,7 +115,15 @@ def failed_verify() -> Result:
     return not_proven().model_copy(
         update={
             "verdict": "failed", "exit_code": 6, "phases": phases("verify", "failed"),
-            "verify": VerifySummary(passed=68, failed=4, skipped=9, failures=failures),
+            "verify": VerifySummary(
+                passed=68, failed=4, skipped=9, failures=failures,
+                checks=[
+                    CheckCounts(check="Munge key has its mode and owner", passed=4),
+                    CheckCounts(check=failures[0].check, passed=3, failed=1),
+                    CheckCounts(check=failures[1].check, passed=2, failed=2),
+                    CheckCounts(check=failures[3].check, failed=1),
+                ],
+            ),
             "failures": [FailureResult(phase="verify", host="node02", reason=told)],
         },
         deep=True,

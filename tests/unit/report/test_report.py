@@ -62,7 +62,9 @@ def test_everything_of_a_good_run_is_there() -> None:
         "frameworks: 17.7 s from 54.6 s on, done", "head changed controller, database, login", runs.OS,
         "44 ok, 12 changed", "started munge, slurmd", "1.710 after epoch 1, 0.109 after epoch 6",
         "0.711 after epoch 1, 0.972 after epoch 6", "1,918 images per second", "PyTorch 2.13.0+cpu", "Slurm 22.05.8",
-        "main: 2 nodes", "NFS, served by the kernel", "76 passed, 0 failed, 7 skipped", "Jobs are not confined",
+        "main: 2 nodes", "NFS, served by the kernel", "76 checks passed, 0 failed, 7 skipped",
+        "passed Clock agrees with the controller 4 hosts",
+        "skipped GPUs are seen by Slurm 2 hosts", "Jobs are not confined",
     ):  # fmt: skip
         assert said in text, said
     assert "What is wrong" not in text
@@ -75,6 +77,17 @@ def test_a_failed_check_is_told_once_with_all_its_hosts() -> None:
         ("Clock agrees with the controller", "node01, node02", "node01 is 900 s ahead"),
         ("A job runs on every compute node", "", "srun: 1 of 2 nodes answered"),
     ]
+
+
+def test_each_check_that_ran_failed_ones_first() -> None:
+    said = [(check.state, check.check, check.hosts) for check in page(runs.failed_verify()).checks]
+    assert said == [
+        ("failed", "Munge credentials are accepted both ways", "1 failed, 3 passed"),
+        ("failed", "Clock agrees with the controller", "2 failed, 2 passed"),
+        ("failed", "A job runs on every compute node", ""),
+        ("passed", "Munge key has its mode and owner", "4 hosts"),
+    ]
+    assert page(runs.passed()).checks[-1].state == "skipped"
 
 
 def test_a_check_that_tells_expected_found_cause_and_fix() -> None:

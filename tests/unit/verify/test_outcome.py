@@ -39,6 +39,7 @@ def test_failure_names_host_reason_and_fix():
         "failed": 1,
         "skipped": 0,
         "failures": [{"host": "node02", "check": "A", "reason": "expected x; found y", "hint": "do z"}],
+        "checks": [{"check": "A", "passed": 1, "failed": 1, "skipped": 0}],
     }
     assert result.failures == [Failure("node02", "A", "expected x; found y", "do z")]
     assert not result.ok
