@@ -1,4 +1,4 @@
-"""Nodes that the running controller has and the site file has not. Their jobs must be over before anything changes.
+"""Nodes and partitions that the running controller has and the site file has not. Their jobs must be over first.
 
 Role slurmctld asks the same (module hpc_slurm_leaving) before it writes slurm.conf. This is for what comes earlier in a
 deploy: the hosts file loses the name, and a lab its container.
@@ -7,7 +7,8 @@ deploy: the hosts file loses the name, and a lab its container.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import paramiko
 
@@ -15,17 +16,24 @@ from hpcprov.errors import ConvergeError, HpcprovError
 from hpcprov.remote.connection import Connection
 from hpcprov.site import Site
 from hpcprov.slurm import hostlist
+from hpcprov.slurm.errors import SlurmConfigError
+from hpcprov.slurm.partitions import partitions_of
+from hpcprov.slurm.site import compute_groups
 
 REASON = "hpcprov: leaves the cluster"
 # Each line KEY VALUE…; a controller without Slurm, or with a dead one, prints none.
 PROBE = r"""
 sinfo -a -N -h -o '%N' 2>/dev/null | sort -u | sed 's/^/node /'
 squeue -a -h -t running,suspended -o '%A %N' 2>/dev/null | sed 's/^/job /'
+sinfo -a -h -o '%R' 2>/dev/null | sort -u | sed 's/^/partition /'
+squeue -a -h -t pending,running,suspended -o '%A %P' 2>/dev/null | sed 's/^/queued /'
 """
 
 
 def empty_first(site: Site, *, change: bool = True) -> None:
-    """Raise ConvergeError while jobs run on nodes that leave; they are drained then, unless `change` is false.
+    """Raise ConvergeError while jobs run on nodes that leave, or are in a partition that does.
+
+    Such nodes are drained then, unless `change` is false. Of a partition slurmctld ends pending jobs too.
 
     A controller that cannot be asked has nothing to lose by this; whether it must answer is for others to say.
     """
@@ -43,6 +51,16 @@ def empty_first(site: Site, *, change: bool = True) -> None:
         return
     if jobs:
         raise _busy(jobs, controllers[0].name, drained=change)
+    if queued := jobs_of_lost_partitions(said, _partitions(site)):
+        raise _queued(queued, controllers[0].name)
+
+
+def _partitions(site: Site) -> list[str]:
+    """Names of the partitions that the site file has. What is wrong with them is told when slurm.conf is made."""
+    compute = compute_groups(site.groups, site.children.get("compute", []))
+    with suppress(SlurmConfigError):
+        return [partition.name for partition in partitions_of(site.vars.get("slurm_partitions") or [], compute)]
+    return []
 
 
 def jobs_of_leaving(said: str, staying: Iterable[str]) -> dict[str, list[str]]:
@@ -55,6 +73,37 @@ def jobs_of_leaving(said: str, staying: Iterable[str]) -> dict[str, list[str]]:
             for node in leaving & set(hostlist.expand(words[2])):
                 jobs.setdefault(node, []).append(words[1])
     return dict(sorted(jobs.items()))
+
+
+def jobs_of_lost_partitions(said: str, staying: Sequence[str]) -> dict[str, list[str]]:
+    """Ids of pending and running jobs by partition that leaves, out of the probe's lines; none if none is to stay."""
+    lines = [line.split() for line in said.splitlines()]
+    leaving = {words[1] for words in lines if words[:1] == ["partition"] and len(words) > 1} - set(staying)
+    jobs: dict[str, list[str]] = {}
+    for words in lines:
+        if words[:1] == ["queued"] and len(words) > 2 and staying:
+            for partition in leaving & set(words[2].split(",")):
+                jobs.setdefault(partition, []).append(words[1])
+    return dict(sorted(jobs.items()))
+
+
+def _queued(jobs: Mapping[str, list[str]], controller: str) -> ConvergeError:
+    names = ",".join(jobs)
+    lines = [f"{partition}: job {_some(ids)}" for partition, ids in jobs.items()]
+    return ConvergeError(
+        f"jobs are in partition {names}, which the site file no longer has, and slurmctld would end them, "
+        "pending ones too; nothing was changed",
+        host=controller,
+        why="\n".join(lines),
+        hint=f"take no new ones: scontrol update partitionname={next(iter(jobs))} state=drain\n"
+        f"deploy again when they are done: squeue -p {names}\n"
+        "a pending one can move: scontrol update jobid=… partition=…\n"
+        "or let them end: set slurm_drop_busy_nodes: true in the site file",
+    )
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:8]) + (f" and {len(ids) - 8} more" if len(ids) > 8 else "")
 
 
 def _busy(jobs: Mapping[str, list[str]], controller: str, *, drained: bool) -> ConvergeError:

@@ -66,6 +66,7 @@ def slurm_texts(
         "at_start": files.at_start,
         "at_start_by_node": dict(files.at_start_by_node),
         "nodes": files.nodes,
+        "partitions": files.partitions,
         "notices": files.notices,
     }
 

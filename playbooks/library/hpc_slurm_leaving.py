@@ -1,25 +1,28 @@
 #!/usr/bin/python
-"""Keep a slurm.conf from ending jobs: nodes that it no longer names must be empty first."""
+"""Keep a slurm.conf from ending jobs: nodes and partitions that it no longer names must be empty first."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hpc_slurm_leaving
-short_description: Refuse to drop nodes on which jobs run
+short_description: Refuse to drop nodes and partitions that have jobs
 description:
   - slurmctld ends the jobs of a node that its new slurm.conf does not name. This module runs on a controller before
     that file is written. Nodes that would be dropped and have jobs are drained, with a reason that starts with
     C(hpcprov), and the module fails; nothing is lost, and a later run goes on once the jobs are done.
+  - It ends the jobs of a partition that is gone too, running and pending ones, as if a node had failed. The module
+    fails then as well.
   - A controller that does not answer has nothing to tell; then nothing is checked.
 options:
   nodes: {type: list, elements: str, required: true, description: Every node of the new slurm.conf.}
+  partitions: {type: list, elements: str, required: true, description: Every partition of the new slurm.conf.}
   force: {type: bool, default: false, description: Let the jobs end.}
 author: [hpcprov]
 """
 
 EXAMPLES = r"""
 - name: configure | No job is lost with a node that leaves
-  hpc_slurm_leaving: {nodes: [node01, node02]}
+  hpc_slurm_leaving: {nodes: [node01, node02], partitions: [main]}
 """
 
 RETURN = r"""
@@ -44,15 +47,37 @@ def told(jobs):
     return "; ".join(parts[:8]) + ("; and %d more nodes" % (len(parts) - 8) if len(parts) > 8 else "")
 
 
+def keep_partitions(module):
+    """Fail while jobs are in a partition that leaves."""
+    rc, out, _ = module.run_command(["sinfo", "-a", "-h", "-o", "%R"])
+    leaving = sorted(set(names(out)) - set(module.params["partitions"])) if rc == 0 else []
+    if not leaving or module.params["force"]:
+        return
+    _, out, _ = module.run_command(
+        ["squeue", "-a", "-h", "-o", "%A", "-p", ",".join(leaving), "-t", "pending,running,suspended"]
+    )
+    jobs = names(out)
+    if jobs:
+        module.fail_json(
+            msg="the site file no longer has partition %s, in which %d jobs are (%s), and slurmctld would end them, "
+            "pending ones too. Deploy again when they are done (squeue -p %s), or set slurm_drop_busy_nodes: true "
+            "to end them" % (",".join(leaving), len(jobs), ", ".join(jobs[:8]), ",".join(leaving)),
+            leaving=leaving,
+            jobs={},
+        )
+
+
 def main():
     """Entry point of the module."""
     module = AnsibleModule(
         argument_spec={
             "nodes": {"type": "list", "elements": "str", "required": True},
+            "partitions": {"type": "list", "elements": "str", "required": True},
             "force": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
+    keep_partitions(module)
     rc, out, _ = module.run_command(["sinfo", "-a", "-N", "-h", "-o", "%N"])
     leaving = sorted(set(names(out)) - set(module.params["nodes"])) if rc == 0 else []
     if not leaving:

@@ -61,4 +61,5 @@ class SlurmFiles:
     at_start: str
     at_start_by_node: Mapping[str, str]
     nodes: list[str]
+    partitions: list[str]
     notices: list[str]

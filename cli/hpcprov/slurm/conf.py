@@ -53,6 +53,7 @@ def slurm_files(cluster: Cluster) -> SlurmFiles:
             for name, keys in nodes.items()
         },
         nodes=sorted(nodes),
+        partitions=[partition.name for partition in cluster.partitions],
         notices=[*([notice] if notice else []), *_left_out(cluster)],
     )
 

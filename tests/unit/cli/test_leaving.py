@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpcprov.leaving import jobs_of_leaving
+from hpcprov.leaving import jobs_of_leaving, jobs_of_lost_partitions
 
 SAID = """\
 node n1
@@ -29,3 +29,27 @@ def test_an_idle_node_may_leave() -> None:
 def test_a_controller_without_slurm_has_no_nodes() -> None:
     assert jobs_of_leaving("", ["n1"]) == {}
     assert jobs_of_leaving("job 7 n1\n", []) == {}
+
+
+QUEUED = """\
+node n1
+job 7 n1
+partition main
+partition old
+queued 7 main
+queued 8 old
+queued 9 main,old
+"""
+
+
+def test_jobs_are_told_by_partition_that_leaves() -> None:
+    assert jobs_of_lost_partitions(QUEUED, ["main"]) == {"old": ["8", "9"]}
+
+
+def test_partitions_that_stay_or_are_empty_keep_nothing_back() -> None:
+    assert jobs_of_lost_partitions(QUEUED, ["main", "old", "new"]) == {}
+    assert jobs_of_lost_partitions("partition main\npartition old\nqueued 7 main\n", ["main"]) == {}
+
+
+def test_partitions_that_could_not_be_read_are_no_reason() -> None:
+    assert jobs_of_lost_partitions(QUEUED, []) == {}

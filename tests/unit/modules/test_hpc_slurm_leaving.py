@@ -15,16 +15,30 @@ class EndedError(Exception):
 
 
 class Controller:
-    """A controller with three nodes; node03 has the given jobs."""
+    """A controller with three nodes and two partitions; node03 and partition old have the given jobs."""
 
-    def __init__(self, jobs: str = "", *, nodes: list[str], force: bool = False, check: bool = False) -> None:
-        self.params = {"nodes": nodes, "force": force}
+    def __init__(
+        self,
+        jobs: str = "",
+        *,
+        nodes: list[str],
+        partitions: tuple[str, ...] = ("main", "old"),
+        queued: str = "",
+        force: bool = False,
+        check: bool = False,
+    ) -> None:
+        self.params = {"nodes": nodes, "partitions": list(partitions), "force": force}
         self.jobs = jobs
+        self.queued = queued
         self.check_mode = check
         self.answers = True
         self.updates: list[str] = []
 
     def run_command(self, command: list[str]) -> tuple[int, str, str]:
+        if command[0] == "sinfo" and "%R" in command:
+            return (0, "main\nold\n", "") if self.answers else (1, "", "no controller")
+        if command[0] == "squeue" and "-p" in command:
+            return 0, self.queued if "old" in command else "", ""
         if command[0] == "sinfo":
             return (0, "node01\nnode02\nnode03\nnode03\n", "") if self.answers else (1, "", "no controller")
         if command[0] == "squeue":
@@ -85,3 +99,17 @@ def test_a_controller_that_does_not_run_yet_has_nothing_to_lose(monkeypatch: pyt
     controller = Controller(nodes=["node01"])
     controller.answers = False
     assert run(monkeypatch, controller)["leaving"] == []
+
+
+def test_a_partition_with_jobs_may_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = Controller(nodes=["node01", "node02", "node03"], partitions=("main",), queued="5\n6\n")
+    told = run(monkeypatch, controller)
+    assert told["failed"] is True
+    assert "partition old, in which 2 jobs are (5, 6)" in told["msg"]
+    assert controller.updates == []
+
+
+@pytest.mark.parametrize(("queued", "force"), [("", False), ("5\n", True)], ids=["empty", "insisted"])
+def test_a_partition_may_leave(monkeypatch: pytest.MonkeyPatch, queued: str, force: bool) -> None:
+    controller = Controller(nodes=["node01", "node02", "node03"], partitions=("main",), queued=queued, force=force)
+    assert "failed" not in run(monkeypatch, controller)

@@ -110,6 +110,7 @@ def test_filters(plugin: ModuleType) -> None:
         "at_start",
         "at_start_by_node",
         "nodes",
+        "partitions",
         "notices",
     ]
     assert sorted(files["nodes"]) == sorted(set(files["nodes"]))
