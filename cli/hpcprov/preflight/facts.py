@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from hpcprov.preflight.firewall import Filter, parse_iptables, parse_nft
+
 MARK = "@@ "
 NO_ANSWER = "timeout"
 
@@ -225,6 +227,12 @@ class Facts:
         """Address to the interface that has it."""
         found = (re.match(r"\d+:\s+(\S+?)(?:@\S+)?\s+inet6?\s+([^\s/]+)", line) for line in self.lines("addresses"))
         return {match.group(2): match.group(1) for match in found if match}
+
+    @cached_property
+    def filter(self) -> Filter:
+        """What the packet filters of the host let through."""
+        # iptables on top of nftables shows in both; its own words come first.
+        return Filter([*parse_iptables(self.lines("iptables")), *parse_nft(self.lines("nft"))])
 
     @cached_property
     def listeners(self) -> tuple[Listener, ...]:

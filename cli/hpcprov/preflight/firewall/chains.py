@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 MAX_STEPS = 20_000  # rules on all ways of one packet
 MAX_DEPTH = 32
@@ -26,7 +27,7 @@ class Packet:
     @property
     def version(self) -> int:
         """4 or 6."""
-        return ipaddress.ip_address(self.source).version
+        return _ip(self.source).version
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,6 @@ class Ruleset:
     versions: tuple[int, ...] = (4, 6)
     chains: dict[str, Chain] = field(default_factory=dict)
 
-    @property
-    def filters(self) -> bool:
-        """Whether there is a rule or a policy at all; empty chains are left behind by tools that look."""
-        return any(chain.rules or chain.policy != "accept" for chain in self.chains.values())
-
 
 @dataclass(frozen=True)
 class Outcome:
@@ -123,6 +119,32 @@ def outcome(tables: Iterable[Ruleset], packet: Packet, hook: str = "input") -> O
             # The last one is what decides where rules before it may or may not match.
             return Outcome(f"{table.label}, chain {chain.name}", endings[-1] or f"policy {chain.policy}")
     return None
+
+
+class Filter:
+    """All packet filters of a host. Callers that no rule tells apart are judged once."""
+
+    def __init__(self, tables: Sequence[Ruleset]) -> None:
+        self.tables = tables
+        rules = (rule for table in tables for chain in table.chains.values() for rule in chain.rules)
+        tests = (test for rule in rules for test in rule.tests if test.kind in ("source", "target"))
+        self._telling = tuple(dict.fromkeys(tests))
+        self._known: dict[object, Outcome | None] = {}
+
+    @property
+    def active(self) -> bool:
+        """Whether there is a rule or a policy at all; empty chains are left behind by tools that look."""
+        chains = (chain for table in self.tables for chain in table.chains.values())
+        return any(chain.rules or chain.policy != "accept" for chain in chains)
+
+    def closes(self, packet: Packet, *hooks: str) -> Outcome | None:
+        """The first outcome of these hooks."""
+        told = tuple(test(packet) for test in self._telling)
+        key = (hooks, packet.port, packet.interface, packet.version, told)
+        if key not in self._known:
+            found = (outcome(self.tables, packet, hook) for hook in hooks)
+            self._known[key] = next(filter(None, found), None)
+        return self._known[key]
 
 
 class _Walk:
@@ -178,18 +200,28 @@ class _Walk:
                 return [None], True, False
 
 
+@lru_cache(maxsize=65536)
+def _ip(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    return ipaddress.ip_address(text)
+
+
+@lru_cache(maxsize=4096)
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    return ipaddress.ip_network(text, strict=False)
+
+
 def _address_in(address: str, values: Sequence[str]) -> bool | None:
-    found = ipaddress.ip_address(address)
+    found = _ip(address)
     unknown = False
     for value in values:
         first, dash, last = value.partition("-")
         try:
             if dash:
-                low, high = ipaddress.ip_address(first), ipaddress.ip_address(last)
+                low, high = _ip(first), _ip(last)
                 if low.version == found.version and int(low) <= int(found) <= int(high):
                     return True
                 continue
-            network = ipaddress.ip_network(value, strict=False)
+            network = _network(value)
         except ValueError:  # a name, or a set
             unknown = True
             continue

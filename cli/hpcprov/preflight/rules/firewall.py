@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
 
 from hpcprov.preflight import needs
 from hpcprov.preflight.facts import Facts
 from hpcprov.preflight.findings import Finding, Level
-from hpcprov.preflight.firewall import Outcome, Packet, Ruleset, outcome, parse_iptables, parse_nft
+from hpcprov.preflight.firewall import Outcome, Packet
 from hpcprov.preflight.look import OPEN, SILENT, Call, Look
 from hpcprov.preflight.rules.registry import rule
 from hpcprov.site import Host, Site
@@ -19,20 +18,16 @@ from hpcprov.slurm.hostlist import fold
 @rule("firewall")
 def firewall(look: Look) -> Iterator[Finding]:
     """Slurm's daemons call each other both ways; a closed port makes nodes `down` or lets `srun` hang."""
+    suspects = filtering(look) | {call[0] for call, came in look.calls.items() if came == SILENT}
     for host, facts in look.hosts:
         for wanted in [*needs.ports(look.site, host), *filter(None, [needs.job_ports(look.site, host)])]:
-            yield from _findings(look, host, facts, wanted)
+            if host.name in suspects or suspects.intersection(wanted.callers):
+                yield from _findings(look, host, facts, wanted)
 
 
-def rulesets(facts: Facts) -> list[Ruleset]:
-    """The packet filters of a host, none where it has none or does not show them."""
-    return _parsed(facts.lines("nft"), facts.lines("iptables"))
-
-
-@lru_cache(maxsize=1024)  # hosts of a site mostly have the same rules
-def _parsed(nft: tuple[str, ...], iptables: tuple[str, ...]) -> list[Ruleset]:
-    # iptables on top of nftables shows in both; its own words come first.
-    return [*parse_iptables(iptables), *parse_nft(nft)]
+def filtering(look: Look) -> set[str]:
+    """The hosts that show packet filters."""
+    return {host.name for host, facts in look.hosts if facts.filter.active}
 
 
 def doubtful_calls(look: Look) -> list[Call]:
@@ -40,7 +35,7 @@ def doubtful_calls(look: Look) -> list[Call]:
 
     Where no host filters anything nobody calls, since daemons log callers that say nothing.
     """
-    filtering = {host.name for host, facts in look.hosts if any(table.filters for table in rulesets(facts))}
+    behind_filters = filtering(look)
     calls = []
     for host, facts in look.hosts:
         listening = {listener.port for listener in facts.listeners}
@@ -49,7 +44,7 @@ def doubtful_calls(look: Look) -> list[Call]:
                 calls += [
                     (caller, host.name, wanted.number)
                     for caller in _witnesses(wanted)
-                    if caller in look.facts and filtering.intersection((caller, host.name))
+                    if caller in look.facts and behind_filters.intersection((caller, host.name))
                 ]
     return calls
 
@@ -79,18 +74,17 @@ def _closes(look: Look, host: Host, facts: Facts, caller: Host, wanted: needs.Po
         return None
     interface = facts.interfaces.get(host.cluster_address)
     packet = Packet(caller.cluster_address, host.cluster_address, wanted.number, interface)
-    for hook in ("prerouting", "input"):
-        if why := outcome(rulesets(facts), packet, hook):
-            return why
+    if why := facts.filter.closes(packet, "prerouting", "input"):
+        return why
     theirs = look.facts.get(caller.name)
-    leaving = outcome(rulesets(theirs), replace(packet, interface=None), "output") if theirs else None
+    leaving = theirs.filter.closes(replace(packet, interface=None), "output") if theirs else None
     return Outcome(f"on {caller.name}, {leaving.where}", leaving.rule) if leaving else None
 
 
 def _cause(why: Outcome | None, facts: Facts) -> str:
     if why:
         return f"{why.where}: {why.rule}"
-    if any(table.filters for table in rulesets(facts)):
+    if facts.filter.active:
         return "its packet filter, whose rules only a try can tell, or a firewall in between"
     return "no packet filter of this host says so: one of the caller or in between"
 
