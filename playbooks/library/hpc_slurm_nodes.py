@@ -46,6 +46,16 @@ OURS = "hpcprov"
 PROMISED_TOO_MUCH = re.compile(
     r"Low (RealMemory|TmpDisk|CPUs|socket\*core)|gres/\S+ count (reported lower|too low|changed)", re.I
 )
+# Who set a reason is lost when slurmctld is restarted: then all are root's. These words, from the beginning to the end,
+# no person writes.
+SLURMS_PROMISE = re.compile(
+    r"(((, )?(Low RealMemory \(reported:\d+ < [\d.]+% of configured:\d+\)|Low socket\*core\S*thread count|Low CPUs))+"
+    r"|gres/\S+ count (reported lower|too low|changed).*)"
+)
+SLURMS_FAULT = re.compile(
+    r"Not responding|Kill task failed|(Prolog|Epilog) error|Node unexpectedly rebooted|Duplicate jobid"
+    r"|batch job complete failure"
+)
 # After a resume slurmctld asks the node what it has. A cause that is still there drains it again within this time.
 SETTLING_SECONDS = 4.0
 
@@ -66,9 +76,16 @@ class Node:
         """True when somebody took it out of use and said why."""
         return self.state.rstrip("*~#$@^+-") in OUT_OF_USE and self.reason not in ("", "none")
 
+    def said_by_slurm(self, slurm_user):
+        """True when slurmctld itself set the reason."""
+        if self.user in ("", "Unknown", slurm_user):
+            return True
+        told = (SLURMS_PROMISE.fullmatch(self.reason), SLURMS_FAULT.fullmatch(self.reason))
+        return self.user == "root" and any(told)
+
     def by_person(self, slurm_user):
         """True when an admin keeps it out: the reason was set neither by slurmctld itself nor by us."""
-        return self.has_reason and self.user not in ("", "Unknown", slurm_user) and not self.reason.startswith(OURS)
+        return self.has_reason and not self.said_by_slurm(slurm_user) and not self.reason.startswith(OURS)
 
     def by_us(self, slurm_user):
         """True when we are the cause: we drained it, or our slurm.conf promised too much."""
@@ -76,7 +93,7 @@ class Node:
             return False
         if self.reason.startswith(OURS):
             return True
-        return self.user in ("", "Unknown", slurm_user) and bool(PROMISED_TOO_MUCH.search(self.reason))
+        return self.said_by_slurm(slurm_user) and bool(PROMISED_TOO_MUCH.search(self.reason))
 
     def by_slurm(self, slurm_user):
         """True when slurmctld drained it for a fault of the node, which waiting does not mend."""

@@ -36,6 +36,14 @@ def test_states_are_read_with_reason_and_user(module: ModuleType) -> None:
         ("down*", "alice", "powered off", "person"),
         # An admin who copies Slurm's words is still an admin.
         ("drained", "root", "Low RealMemory", "person"),
+        ("drained", "root", "Low RealMemory (reported:24002 < 100.00% of configured:99999), DIMM is ordered", "person"),
+        ("drained", "alice", "Kill task failed", "person"),
+        ("drained", "root", "Kill task failed, again!", "person"),
+        # A restart of slurmctld makes its own reasons look like root's.
+        ("drained", "root", "Low RealMemory (reported:24002 < 100.00% of configured:99999)", "us"),
+        ("drained", "root", "Low socket*core*thread count, Low CPUs", "us"),
+        ("drained", "root", "Kill task failed", "slurm"),
+        ("down*", "root", "Not responding", None),
         ("drained", "root", "hpcprov: leaves the cluster", "us"),
         ("drained", "slurm", "Low RealMemory (reported:24002 < 100.00% of configured:99999)", "us"),
         ("inval", "slurm", "Low socket*core*thread count, Low CPUs", "us"),
