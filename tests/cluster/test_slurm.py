@@ -7,6 +7,11 @@ from hpcprov.verify import expect
 from hpcprov.verify.checks import fail, require
 
 NOT_WORKING = ("DOWN", "DRAIN", "FAIL", "MAINT", "INVAL", "UNKNOWN", "NOT_RESPONDING", "POWERED_DOWN")
+# Slurm's own words; after a restart of slurmctld they look as if root had said them.
+SLURMS_FAULT = re.compile(
+    r"(Kill task failed|(Prolog|Epilog) error|Node unexpectedly rebooted|Duplicate jobid|batch job complete failure)"
+    r"( \[|$)"
+)
 
 
 @pytest.mark.groups("controller", "login", "compute")
@@ -83,9 +88,10 @@ def _cause_and_fix(probe, node, cluster, repair):
         return "slurmd does not run there, or port 6818 is closed", restart
     if state.startswith("UNKNOWN"):
         return "slurmctld was started and the node has not registered since: slurmd does not run there", restart
-    if set_by and set_by[1] != str(probe.host.vars.get("slurm_user", "slurm")):
+    by_slurm = set_by and (set_by[1] == str(probe.host.vars.get("slurm_user", "slurm")) or SLURMS_FAULT.match(reason))
+    if set_by and not by_slurm:
         return f"{set_by[1]} took it out of use at {set_by[2]}; a deploy leaves it so", resume
-    return "a health check or an earlier failure", resume
+    return "Slurm itself, after a job or a health check failed there; find out why, then resume it", resume
 
 
 @pytest.mark.groups("compute")
