@@ -94,8 +94,9 @@ def _row(draft: Draft, row: dict[str, str], key: str, place: Place) -> None:
     for column, cell in row.items():
         if column != key:
             _cell(draft, hosts, column, cell, place)
+    of_a_service = any(normal(row.get(column, "")) in SERVICES for column in _GROUP)
     for host in hosts:
-        if not host.roles:
+        if not host.roles and not of_a_service:
             role = guessed_roles(host.name)[0]
             host.roles[role] = None
             draft.notes.add(Fate.ADDED, place, host.name, None, f"group {role}, guessed by its name; check it")

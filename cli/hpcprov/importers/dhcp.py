@@ -42,11 +42,11 @@ def reservation(draft: Draft, place: Place, name: str, hardware: str, address: s
             draft.set_host(host, variable, usable, place, key)
 
 
-def network(draft: Draft, place: Place, text: str, key: str) -> None:
-    """A subnet that the server serves; it may be the cluster network."""
+def network(draft: Draft, place: Place, text: str, key: str, written: str = "") -> None:
+    """A subnet that the server serves; it may be the cluster network. `written` is how the file says it."""
     try:
         draft.networks.setdefault(ipaddress.ip_network(text, strict=False), place)
     except ValueError:
-        draft.notes.left(place, key, text, "is no network")
+        draft.notes.left(place, key, written or text, "is no network")
         return
-    draft.notes.mapped(place, key, text, "cluster_network, if it holds every host")
+    draft.notes.mapped(place, key, written or text, "cluster_network, if it holds every host")

@@ -11,7 +11,7 @@ from hpcprov.importers.draft import Draft
 from hpcprov.site.findings import Place
 from hpcprov.site.model import is_address
 
-_LEASE = re.compile(r"^\d+\s+(?:\d\d-)?(\S+)\s+(\S+)\s+(\S+)(?:\s+\S+)?$")
+_LEASE = re.compile(r"^\d+\s+(?:\d\d-)?(\S+)\s+(\S+)\s+(\S+)(?:\s+(\S+))?$")
 _HOST_LINE = re.compile(r"^(?:--)?dhcp-host\s*=\s*(.*)$")
 _LEASE_TIME = re.compile(r"^(?:\d+[smhdw]?|infinite|ignore)$")
 _SETTING = re.compile(r"^[a-z0-9-]+(?:\s*=.*)?$")
@@ -35,6 +35,8 @@ def read_into(draft: Draft, path: Path, text: str) -> None:
         if lease and is_address(lease.group(2)):
             name = "" if lease.group(3) == "*" else lease.group(3)
             reservation(draft, place, name, lease.group(1), lease.group(2), lease=True)
+            if lease.group(4) not in (None, "*"):
+                draft.notes.left(place, "client-id", lease.group(4), "what a DHCP client calls itself")
         elif host:
             _host(draft, place, host.group(1))
         elif said.startswith("dhcp-range"):
@@ -75,7 +77,7 @@ def _range(draft: Draft, place: Place, text: str) -> None:
     addresses = [part for part in parts if is_address(part)]
     masks = [part for part in addresses if part.startswith("255.")]
     if addresses and masks:
-        network(draft, place, f"{addresses[0]}/{masks[0]}", "dhcp-range")
+        network(draft, place, f"{addresses[0]}/{masks[0]}", "dhcp-range", text)
     else:
         draft.notes.left(place, "dhcp-range", text, "names no netmask")
 

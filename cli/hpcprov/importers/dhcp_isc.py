@@ -83,7 +83,9 @@ def read_into(draft: Draft, path: Path, text: str) -> None:
             address = statement.words[1] if len(statement.words) > 1 else ""
             before = leases.pop(address, None)
             if before is not None:
-                draft.notes.changed(before.place, "lease", address, f"line {statement.place.line} has a later one")
+                parts = (address, before.argument("hardware", "ethernet"), before.argument("client-hostname"))
+                result = f"line {statement.place.line} has a later one"
+                draft.notes.changed(before.place, "lease", " ".join(parts).strip(), result)
             leases[address] = statement
         elif statement.name == "subnet" and len(statement.words) >= 4:
             network(draft, statement.place, f"{statement.words[1]}/{statement.words[3]}", "subnet")
@@ -103,6 +105,10 @@ def _flat(found: list[Statement]) -> Iterator[Statement]:
 def _other(draft: Draft, statement: Statement) -> None:
     if statement.name in ("group", "pool", "shared-network", "class", "if"):
         draft.notes.mapped(statement.place, statement.name, None, "its statements are told by themselves")
+    elif [word.lower() for word in statement.words[:2]] == ["option", "domain-name"] and len(statement.words) > 2:
+        domain = statement.words[2].strip('"').lower()
+        draft.domains.setdefault(domain, statement.place)
+        draft.notes.mapped(statement.place, "domain-name", domain, "cluster_domain")
     else:
         value = " ".join(statement.words[1:])
         draft.notes.left(statement.place, statement.words[0], value, "a setting of the DHCP server")

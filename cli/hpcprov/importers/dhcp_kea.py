@@ -68,7 +68,10 @@ def _server(draft: Draft, path: Path, text: str, version: str, part: Mapping[str
         for one in subnet.get("reservations") or []:
             _reservation(draft, path, text, one)
         for key in subnet:
-            if key not in ("subnet", "reservations"):
+            if key == "pools":
+                ranges = ", ".join(str(pool.get("pool")) for pool in subnet[key] if isinstance(pool, Mapping))
+                draft.notes.left(_place(path, text, key), key, ranges, "a setting of the DHCP server")
+            elif key not in ("subnet", "reservations"):
                 draft.notes.left(_place(path, text, key), key, None, "a setting of the DHCP server")
     for key in part:
         if key not in (f"subnet{version[-1]}", "shared-networks", "reservations"):
@@ -101,6 +104,6 @@ def _leases(draft: Draft, path: Path, text: str) -> None:
         last[address] = (place, {key: value for key, value in row.items() if isinstance(key, str) and value})
     for address, (place, row) in last.items():
         if row.get("state", "0") != "0":
-            draft.notes.left(place, "lease", address, "was declined, released or has expired")
+            draft.notes.left(place, "lease", " ".join(row.values()), "was declined, released or has expired")
             continue
         reservation(draft, place, row.get("hostname", "").rstrip("."), row.get("hwaddr", ""), address, lease=True)

@@ -57,9 +57,9 @@ def _second_address(draft: Draft, place: Place, address: str, names: list[str]) 
         _host(draft, place, address, names)
     elif match:
         result = f"a further network of {owner.name}; the hosts file has one address for each host"
-        draft.notes.left(place, address, " ".join(names), result)
+        draft.notes.left(place, names[0], address, result)
     else:
-        draft.set_host(owner, "bmc_address", address, place, address)
+        draft.set_host(owner, "bmc_address", address, place, names[0])
         owner.variables.setdefault("bmc_name", Value(names[0], place))
 
 
@@ -82,7 +82,7 @@ def _host(draft: Draft, place: Place, address: str, names: list[str]) -> None:
             draft.host(name, place, defined=False)
         elif name.lower() != host.name.lower():
             host.aliases[name] = None
-    draft.set_host(host, "cluster_address", address, place, address)
+    draft.set_host(host, "cluster_address", address, place, names[0])
 
 
 def _known(draft: Draft, names: list[str]) -> HostDraft | None:

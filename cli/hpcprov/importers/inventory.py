@@ -15,7 +15,7 @@ from hpcprov.importers.inventory_parts import Parts, take_parts
 from hpcprov.importers.notes import is_secret
 from hpcprov.site.document import Document
 from hpcprov.site.findings import Findings, Place
-from hpcprov.site.model import is_address
+from hpcprov.site.model import is_address, short_name
 from hpcprov.site.rules.leftovers import is_placeholder
 from hpcprov.site.scalars import Vaulted
 from hpcprov.site.templating import holds_template
@@ -80,7 +80,7 @@ def add_folder_variables(inventory: Inventory, findings: Findings) -> None:
     names = {"all": None, **dict.fromkeys(inventory.groups)}
     tree = Tree(Document(inventory.path), {name: GroupEntry(name, place) for name in names})
     tree.hosts = {name: HostEntry(name, place) for name in inventory.hosts}
-    folder = Variables(tree, inventory.path.resolve().parent, findings)
+    folder = Variables(tree, inventory.path.parent, findings)
     for name in names:
         for layer in folder.group_layers((name,)):
             group = inventory.group(name, place)
@@ -101,6 +101,8 @@ class _Takeover:
         self.draft = draft
         self.notes = draft.notes
         self.inventory = inventory
+        # Variables of hosts that this inventory has set: host, variable.
+        self.said: set[tuple[str, str]] = set()
         self.used = frozenset(_names_in_templates(inventory))
 
     def run(self) -> None:
@@ -117,8 +119,6 @@ class _Takeover:
         self._variables()
 
     def _host(self, name: str) -> HostDraft | None:
-        from hpcprov.site.model import short_name
-
         return self.draft.hosts.get(short_name(name).lower())
 
     def _members(self, group: str) -> list[HostDraft]:
@@ -139,9 +139,9 @@ class _Takeover:
             tell = self.notes.mapped if (group.name,) == roles else self.notes.changed
             tell(group.place, group.name, None, result)
         elif plain in CONTAINERS or not members:
-            what = "holds other groups; each is told by itself" if group.children else "no group of hpcprov"
-            tell_empty = self.notes.mapped if plain in CONTAINERS or group.children else self.notes.left
-            tell_empty(group.place, group.name, None, what if members else "holds no host")
+            holds = plain in CONTAINERS or group.children
+            tell_empty = self.notes.mapped if holds else self.notes.left
+            tell_empty(group.place, group.name, None, "holds hosts of other groups" if holds else "holds no host")
         else:
             for host in members:
                 host.groups[group.name] = None
@@ -163,9 +163,9 @@ class _Takeover:
         for host, variables in self.inventory.host_variables.items():
             owner = self._host(host)
             for variable in variables:
-                self._variable(variable, [owner] if owner else [], is_site=False, own=True)
+                self._variable(variable, [owner] if owner else [], is_site=False)
 
-    def _variable(self, variable: Variable, hosts: list[HostDraft], *, is_site: bool, own: bool = False) -> None:
+    def _variable(self, variable: Variable, hosts: list[HostDraft], *, is_site: bool) -> None:
         place, name, value = variable.place, variable.name, variable.value
         why = _not_carried(name, value)
         if why:
@@ -191,18 +191,17 @@ class _Takeover:
         if is_site and target not in known.PER_HOST:
             self._site(target, Variable(name, converted, place))
             return
-        self._hosts(hosts, target, converted, variable, own=own)
+        self._hosts(hosts, target, converted, variable)
         self._tell(variable, target, converted, result)
 
-    def _hosts(self, hosts: list[HostDraft], target: str, value: Any, variable: Variable, *, own: bool) -> None:
-        """A deeper group, and a host itself, win over what was said before in the same inventory."""
+    def _hosts(self, hosts: list[HostDraft], target: str, value: Any, variable: Variable) -> None:
+        """A deeper group, and a host itself, win over what was said before in this inventory."""
         for host in hosts:
-            before = host.variables.get(target)
-            same_inventory = before is not None and before.place.file.parent == variable.place.file.parent
-            if before is not None and before.value != value and not (same_inventory or (own and same_inventory)):
-                self.draft.set_host(host, target, value, variable.place, variable.name)
-            elif before is None or same_inventory:
+            if target not in host.variables or (host.name, target) in self.said:
                 host.variables[target] = Value(value, variable.place)
+                self.said.add((host.name, target))
+            else:
+                self.draft.set_host(host, target, value, variable.place, variable.name, tell=False)
 
     def _tell(self, variable: Variable, target: str, value: Any, result: str) -> None:
         if result or target != variable.name or value != variable.value:
@@ -217,8 +216,9 @@ class _Takeover:
             tell = self.notes.changed if result.startswith("dropped") else self.notes.left
             tell(variable.place, variable.name, variable.value, result)
             return
-        self.draft.set_site(target, value, variable.place, variable.name)
-        if result or value != variable.value:
+        changed = bool(result) or value != variable.value
+        self.draft.set_site(target, value, variable.place, variable.name, tell=not changed)
+        if changed:
             self.notes.changed(variable.place, variable.name, variable.value, result or f"{target}: {value}")
 
 

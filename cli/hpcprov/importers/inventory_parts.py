@@ -11,6 +11,7 @@ from hpcprov.importers.draft import Draft, HostDraft, Value
 from hpcprov.importers.inventory_variables import converted
 from hpcprov.site.findings import Place
 from hpcprov.slurm.keys import table
+from hpcprov.slurm.obsolete import outdated
 
 _PARTITIONS = ("openhpc_slurm_partitions", "openhpc_partitions")
 _CONFIGS = {
@@ -147,7 +148,10 @@ def _openhpc_config(draft: Draft, name: str, value: Mapping[Any, Any], place: Pl
     draft.notes.mapped(place, name, None, "each option is told by itself")
     for key, one in value.items():
         option = table(what).find(str(key))
-        if option is None or option.last or option.defunct_since:
+        old = outdated(what, option.name) if option else None
+        if old:
+            draft.notes.changed(place, f"{name}.{key}", one, f"dropped; today: {old}")
+        elif option is None or option.last or option.defunct_since:
             draft.notes.left(place, f"{name}.{key}", one, f"{what} has no such option today")
         elif draft.setting(target, option.name, one, place):
             draft.notes.mapped(place, f"{name}.{key}", one, target)

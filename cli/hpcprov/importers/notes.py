@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -85,5 +85,7 @@ def shown(key: str, value: object) -> str:
         return key
     if is_secret(key):
         return f"{key}=(a secret)"
+    if isinstance(value, Mapping | list | tuple):
+        return f"{key} ({len(value)} parts)"  # one of them may be a secret
     text = " ".join(str(value).split())
     return f"{key}={text if len(text) <= 60 else text[:57] + '...'}"

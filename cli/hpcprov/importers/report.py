@@ -10,7 +10,7 @@ from hpcprov.importers.notes import Fate, Note
 # What matters most comes last, where it is still on the screen.
 _ORDER = (Fate.MAPPED, Fate.ADDED, Fate.CHANGED, Fate.LEFT, Fate.CONFLICT, Fate.FILL)
 _MOST_ALIKE = 3
-_WIDTH = 34
+_WIDEST = 64
 
 
 def to_json(notes: Iterable[Note]) -> str:
@@ -36,12 +36,17 @@ def _section(notes: list[Note]) -> Iterable[str]:
         result = " ".join("*" if any(char.isdigit() for char in word) else word for word in note.result.split())
         key = "" if any(char.isdigit() for char in note.key) else note.key
         alike.setdefault((str(note.place.file), key, result), []).append(note)
+    width = min(_WIDEST, max(len(_left(note)) for note in notes))
     for group in alike.values():
         shown = group if len(group) <= _MOST_ALIKE or group[0].fate is Fate.FILL else group[:1]
         for note in shown:
-            where = f"{note.place.file}:{note.place.line}" if note.place.line else str(note.place.file)
-            yield f"  {where}  {note.what}".ljust(_WIDTH) + f"  {note.result}"
+            yield f"{_left(note):{width}}  {note.result}"
         if len(shown) < len(group):
             yield f"      and {len(group) - len(shown)} more alike (--json lists all)"
         if group[0].hint:
             yield f"      {group[0].hint}"
+
+
+def _left(note: Note) -> str:
+    where = f"{note.place.file}:{note.place.line}" if note.place.line else str(note.place.file)
+    return f"  {where}  {note.what}"

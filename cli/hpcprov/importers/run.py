@@ -36,8 +36,8 @@ def import_files(paths: Sequence[Path], output: Path, format_name: str | None = 
     """
     draft = Draft()
     read = [(path, *_read(path, format_name)) for path in paths]
-    # Files that say what belongs to the cluster come first; the others know names and addresses.
-    for path, kind, text in sorted(read, key=lambda entry: not entry[1].defines):
+    # Files that say what belongs to the cluster come first; the others know names and addresses, leases for a while.
+    for path, kind, text in sorted(read, key=lambda entry: (not entry[1].defines, "lease" in entry[0].name)):
         kind.read_into(draft, path, text)
     finish(draft)
     text = site_text(draft, paths)

@@ -39,8 +39,8 @@ def _all(draft: Draft) -> Iterator[str]:
     yield "all:"
     yield "  vars:"
     rank = {name: number for number, name in enumerate(_FIRST)}
-    names = {*draft.variables, *draft.remarks}
-    for name in sorted(names, key=lambda one: (rank.get(one, len(rank)), _part(one), list(names).index(one))):
+    names = list(dict.fromkeys([*draft.variables, *draft.remarks]))
+    for name in sorted(names, key=lambda one: (rank.get(one, len(rank)), _part(one))):
         yield from (f"    # {line}" for line in draft.remarks.get(name, []))
         if name in draft.variables and draft.variables[name].value not in ({}, []):
             value = draft.variables[name]
