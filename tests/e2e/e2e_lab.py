@@ -32,7 +32,7 @@ class Lab:
     @property
     def state(self) -> Path:
         """Secrets, keys and facts of the site."""
-        return self.home / ".hpcprov" / NAME
+        return self.home / ".hpcprov" / self.site.stem
 
     def hpcprov(self, *arguments: str, timeout: int = 1500) -> subprocess.CompletedProcess[str]:
         """Run the command from a directory that has nothing to do with the site."""
