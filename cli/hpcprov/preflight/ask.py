@@ -15,12 +15,14 @@ from hpcprov.preflight import needs
 from hpcprov.preflight.facts import Facts, parse
 from hpcprov.remote.connection import Connection, ConnectionFailedError, Trouble
 from hpcprov.site import Host, Site
+from hpcprov.site.scalars import Vaulted
 from hpcprov.site.templating import holds_template
 from hpcprov.slurm.hostlist import fold
 
 PARALLEL = 64  # connections at once
 LIMIT = 90.0  # seconds without a word from a probe
 REPORT_SECONDS = 10.0
+BECOME_PASSWORDS = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
 
 # Any login shell can run this line. Standard input brings a line for sudo's password, empty where none is given, then
 # the script. It runs as root where it can, and else as the login user, who still sees most things.
@@ -93,13 +95,10 @@ def parameters(site: Site, host: Host) -> str:
     return "".join(f"{name}={shlex.quote(' '.join(words))}\n" for name, words in values.items())
 
 
-def become_password(host: Host) -> str:
-    """The password for sudo that the site gives, empty where it gives none."""
-    for name in ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass"):
-        value = host.vars.get(name)
-        if value and not holds_template(str(value)):
-            return str(value)
-    return ""
+def become_password(host: Host) -> str | None:
+    """The password for sudo that the site gives, empty where it gives none; None where only Ansible can read it."""
+    given = next((host.vars[name] for name in BECOME_PASSWORDS if host.vars.get(name)), "")
+    return None if isinstance(given, Vaulted) or holds_template(given) else str(given)
 
 
 def run_script(host: Host, script: str, *, limit: float = LIMIT) -> tuple[str, float, float]:
@@ -110,7 +109,9 @@ def run_script(host: Host, script: str, *, limit: float = LIMIT) -> tuple[str, f
     try:
         with Connection(host) as connection:
             sent = time.time()
-            status, said, errors = connection.run(BECOME, timeout=limit, stdin=f"{become_password(host)}\n{script}")
+            status, said, errors = connection.run(
+                BECOME, timeout=limit, stdin=f"{become_password(host) or ''}\n{script}"
+            )
             received = time.time()
     except ConnectionFailedError:
         raise

@@ -19,6 +19,7 @@ from hpcprov.preflight.calls import SCRIPT, parse_calls
 from hpcprov.preflight.facts import parse
 from hpcprov.remote import options
 from hpcprov.remote.connection import ConnectionFailedError, Trouble
+from hpcprov.site.scalars import Vaulted
 
 from .cluster_look import site
 
@@ -138,7 +139,9 @@ def test_becoming_root(tmp_path: Path, asks: str, password: str, said: str, by: 
 
 def test_become_password_is_what_the_site_gives() -> None:
     assert become_password(site({"ansible_become_password": "secret"}).hosts["head"]) == "secret"
-    assert become_password(site({"ansible_become_password": "{{ vault }}"}).hosts["head"]) == ""
+    assert become_password(site({"ansible_become_password": "{{ vault }}"}).hosts["head"]) is None
+    assert become_password(site({"ansible_become_pass": Vaulted("$ANSIBLE_VAULT;1.1;AES256")}).hosts["head"]) is None
+    assert become_password(site().hosts["head"]) == ""
 
 
 @pytest.fixture

@@ -18,6 +18,10 @@ def sudo(look: Look) -> Iterator[Finding]:
         method = str(host.vars.get("ansible_become_method") or "sudo")
         if facts.sudo in ("root", "yes") or method.rpartition(".")[2] != "sudo":
             continue
+        if become_password(host) is None:
+            message = "sudo was not tried, so what only root sees was not looked at"
+            yield Finding(host.name, "sudo", Level.WARNING, message, "only Ansible can read the password for it")
+            continue
         user = route(host).user
         message, fix = _words(facts.sudo.lower(), user, given=bool(become_password(host)))
         yield Finding(host.name, "sudo", Level.ERROR, message, cause=f"sudo says: {facts.sudo}", fix=fix)
