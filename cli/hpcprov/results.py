@@ -60,7 +60,11 @@ class VerifyFailure(_Model):
 
     host: str
     check: str
-    reason: str
+    reason: str = Field(description="Expected, found and the likely cause in one sentence.")
+    expected: str | None = None
+    found: str | None = None
+    cause: str | None = Field(default=None, description="The likely cause, or the failure that this one follows from.")
+    fix: str | None = Field(default=None, description="The command that mends it, or shows more.")
 
 
 class CheckCounts(_Model):

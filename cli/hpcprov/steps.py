@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -137,9 +137,7 @@ class Steps:
         self.clock.begin(Phase.VERIFY, "services, munge, storage, MPI, jobs")
         only = [host.name for host in self.losses.remaining] if self.options.limit or self.losses.lost else []
         outcome = verify.run(self.site, report=self._verify_line, junit=self.run_dir.path / report.JUNIT, hosts=only)
-        failures = [
-            VerifyFailure(host=failure.host, check=failure.check, reason=failure.reason) for failure in outcome.failures
-        ]
+        failures = [VerifyFailure(**asdict(failure)) for failure in outcome.failures]
         self.result.verify = VerifySummary(
             passed=outcome.passed,
             failed=outcome.failed,

@@ -96,7 +96,7 @@ def _checks(result: Result) -> Iterable[Problem]:
 
 def said(check: VerifyFailure, name: str) -> str:
     """A part of a failed check that not every check tells."""
-    return str(getattr(check, name, None) or "")
+    return str(getattr(check, name) or "")
 
 
 def _failures(result: Result) -> Iterable[Problem]:

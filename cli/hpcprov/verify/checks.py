@@ -10,7 +10,7 @@ class CheckError(AssertionError):
 
     def __init__(self, *, expected: str, found: str, cause: str | None = None, fix: str | None = None) -> None:
         self.reason = f"expected {expected}; found {found}" + (f". Likely cause: {cause}" if cause else "")
-        self.hint = fix
+        self.parts: dict[str, str | None] = {"expected": expected, "found": found, "cause": cause, "fix": fix}
         super().__init__(self.reason + (f". Fix: {fix}" if fix else ""))
 
 

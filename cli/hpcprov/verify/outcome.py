@@ -18,7 +18,20 @@ class Failure:
     host: str
     check: str
     reason: str
-    hint: str | None = None
+    fix: str | None = None
+    expected: str | None = None
+    found: str | None = None
+    cause: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One check on one host: `passed`, `failed` or `skipped`; `reason` says why it was skipped."""
+
+    check: str
+    host: str
+    outcome: str
+    reason: str | None = None
 
 
 @dataclass
@@ -29,6 +42,8 @@ class VerifyResult:
     failed: int = 0
     skipped: int = 0
     failures: list[Failure] = field(default_factory=list)
+    # What each check came to on each host, in the order in which it was told.
+    outcomes: list[Outcome] = field(default_factory=list)
     # Check to hosts that passed, failed, were skipped.
     checks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     # Hosts that SSH did not reach, and what it said; only when no check at all could run because of them.
@@ -40,7 +55,7 @@ class VerifyResult:
         return self.failed == 0 and self.passed > 0
 
     def as_dict(self) -> dict[str, Any]:
-        """As it stands in result.json and behind `--json`."""
+        """As `hpcprov verify --json` prints it."""
         document = asdict(self)
         del document["unreachable"]  # the exit code and the words say it
         words = ("check", "passed", "failed", "skipped")
@@ -86,6 +101,8 @@ class Tally:
 
     def _outcome(self, event: Event) -> None:
         name, host = event["check"], event["host"]
+        left_out = event["outcome"] == "skipped"
+        self.result.outcomes.append(Outcome(name, host, event["outcome"], event["reason"] if left_out else None))
         self._count(name, event["outcome"])
         check = self._checks.setdefault(name, _Check(1))
         check.left -= 1
@@ -100,7 +117,8 @@ class Tally:
                 check.skipped.setdefault(event["reason"], []).append(host)
                 self._answered.add(host)
         else:
-            failure = Failure(host, name, event["reason"], event["hint"])
+            parts = ("fix", "expected", "found", "cause")
+            failure = Failure(host, name, event["reason"], **{part: event.get(part) for part in parts})
             self.result.failed += 1
             self.result.failures.append(failure)
             check.failed.append(failure)
@@ -149,8 +167,8 @@ def lines(name: str, check: _Check) -> Iterator[str]:
         for failure in check.failed:
             where = "" if failure.host == "site" else f"{failure.host}: "
             yield f"        {where}{failure.reason}"
-            if failure.hint:
-                yield f"        fix: {failure.hint}"
+            if failure.fix:
+                yield f"        fix: {failure.fix}"
     elif check.passed:
         yield f"  ok    {_with_hosts(name, check.passed)}"
     for reason, hosts in check.skipped.items():

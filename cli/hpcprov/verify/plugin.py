@@ -67,12 +67,13 @@ class Events:
         report: pytest.TestReport = (yield).get_result()
         if report.when != "call" and report.outcome == "passed":
             return
-        reason = hint = None
+        reason = None
+        parts: dict[str, str | None] = {}
         if report.outcome == "failed" and call.excinfo:
             error = call.excinfo.value
             reason = f"{type(error).__name__}: {error}"
             if isinstance(error, CheckError):
-                reason, hint = error.reason, error.hint
+                reason, parts = error.reason, error.parts
                 report.longrepr = str(error)  # in JUnit, too, the admin reads words and no traceback
         elif report.outcome == "skipped" and isinstance(report.longrepr, tuple):
             reason = str(report.longrepr[2]).removeprefix("Skipped: ")
@@ -82,5 +83,5 @@ class Events:
             host=host_of(item),
             outcome=report.outcome,
             reason=reason,
-            hint=hint,
+            **parts,
         )

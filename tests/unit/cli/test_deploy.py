@@ -220,10 +220,14 @@ def test_failed_role(cluster: Cluster, errors: Callable[[], str]) -> None:
 
 
 def test_failed_check_stops_before_the_job(cluster: Cluster, errors: Callable[[], str]) -> None:
-    cluster.verify = VerifyResult(passed=2, failed=1, failures=[Failure("head", "munge", "clocks differ by 400 s")])
+    cluster.verify = VerifyResult(
+        passed=2, failed=1, failures=[Failure("head", "munge", "clocks differ by 400 s", fix="chronyc makestep")]
+    )
     assert cluster.deploy("--from", "frameworks") == 6
     result = cluster.result()
-    assert result["verify"]["failures"] == [{"host": "head", "check": "munge", "reason": "clocks differ by 400 s"}]
+    (failure,) = result["verify"]["failures"]
+    assert (failure["host"], failure["check"], failure["reason"]) == ("head", "munge", "clocks differ by 400 s")
+    assert failure["fix"] == "chronyc makestep"
     assert "Error: head: munge: clocks differ by 400 s" in errors()
     assert cluster.calls == ["verify"]
 

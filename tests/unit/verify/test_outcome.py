@@ -4,8 +4,8 @@ import pytest
 from hpcprov.verify.outcome import Failure, Tally, hosts_in_words
 
 
-def outcome(check, host, result="passed", reason=None, hint=None):
-    return {"event": "outcome", "check": check, "host": host, "outcome": result, "reason": reason, "hint": hint}
+def outcome(check, host, result="passed", reason=None, **parts):
+    return {"event": "outcome", "check": check, "host": host, "outcome": result, "reason": reason, **parts}
 
 
 def told(*events):
@@ -31,17 +31,31 @@ def test_failure_names_host_reason_and_fix():
     result, lines = told(
         {"event": "plan", "checks": {"A": 2}},
         outcome("A", "node01"),
-        outcome("A", "node02", "failed", "expected x; found y", "do z"),
+        outcome("A", "node02", "failed", "expected x; found y", expected="x", found="y", fix="do z"),
     )
     assert lines == ["  FAIL  A (node02)", "        node02: expected x; found y", "        fix: do z"]
     assert result.as_dict() == {
         "passed": 1,
         "failed": 1,
         "skipped": 0,
-        "failures": [{"host": "node02", "check": "A", "reason": "expected x; found y", "hint": "do z"}],
+        "failures": [
+            {
+                "host": "node02",
+                "check": "A",
+                "reason": "expected x; found y",
+                "expected": "x",
+                "found": "y",
+                "cause": None,
+                "fix": "do z",
+            },
+        ],
+        "outcomes": [
+            {"check": "A", "host": "node01", "outcome": "passed", "reason": None},
+            {"check": "A", "host": "node02", "outcome": "failed", "reason": None},
+        ],
         "checks": [{"check": "A", "passed": 1, "failed": 1, "skipped": 0}],
     }
-    assert result.failures == [Failure("node02", "A", "expected x; found y", "do z")]
+    assert result.failures == [Failure("node02", "A", "expected x; found y", "do z", "x", "y")]
     assert not result.ok
 
 

@@ -81,7 +81,7 @@ def test_outcomes_are_counted_and_told(site, checks, tmp_path):
     result = verify.run(site, report=lines.append, junit=tmp_path / "junit.xml")
     reason = "expected 1000 rpm; found 0 rpm. Likely cause: dust"
     assert (result.passed, result.failed, result.skipped) == (3, 1, 1)
-    assert result.failures == [verify.Failure("node02", "Fans turn", reason, "blow")]
+    assert result.failures == [verify.Failure("node02", "Fans turn", reason, "blow", "1000 rpm", "0 rpm", "dust")]
     assert lines == [
         "  ok    Disks spin (node01, node02)",
         "  FAIL  Fans turn (node02)",
