@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hpcprov.importers import inventory_variables as known
 from hpcprov.importers.draft import Draft, HostDraft
+from hpcprov.importers.format import Format
 from hpcprov.importers.groups import SERVICES, guessed_roles, normal, roles_of
 from hpcprov.importers.notes import Fate, is_secret
 from hpcprov.site.findings import Place
@@ -162,3 +163,6 @@ def _groups(draft: Draft, hosts: list[HostDraft], column: str, cell: str, place:
         told.append(f"group {' and '.join(roles) if roles else name}")
     if told:
         draft.notes.mapped(place, column, cell, ", ".join(told))
+
+
+FORMAT = Format("csv", recognises, read_into, defines=True)

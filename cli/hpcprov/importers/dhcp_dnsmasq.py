@@ -8,6 +8,7 @@ from pathlib import Path
 from hpcprov.importers.addresses import mac
 from hpcprov.importers.dhcp import network, reservation
 from hpcprov.importers.draft import Draft
+from hpcprov.importers.format import Format
 from hpcprov.site.findings import Place
 from hpcprov.site.model import is_address
 
@@ -85,3 +86,6 @@ def _range(draft: Draft, place: Place, text: str) -> None:
 def _domain(draft: Draft, place: Place, name: str) -> None:
     draft.domains.setdefault(name.lower(), place)
     draft.notes.mapped(place, "domain", name, "cluster_domain")
+
+
+FORMAT = Format("dhcp-dnsmasq", recognises, read_into, defines=False)

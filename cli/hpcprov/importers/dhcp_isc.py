@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hpcprov.importers.dhcp import network, reservation
 from hpcprov.importers.draft import Draft
+from hpcprov.importers.format import Format
 from hpcprov.site.findings import Place
 
 _SIGN = re.compile(r"^\s*(?:lease\s+[\d.]+\s*\{|subnet\s+[\d.]+\s+netmask\s|host\s+\S+\s*\{)", re.MULTILINE)
@@ -135,3 +136,6 @@ def _tell_rest(draft: Draft, statement: Statement, names: tuple[str, ...], optio
             draft.notes.left(one.place, one.words[0], " ".join(one.words[1:]), "a setting of the DHCP server")
         elif one.name == "hardware" and len(one.words) > 1 and one.words[1] != "ethernet":
             draft.notes.left(one.place, "hardware", " ".join(one.words[1:]), "is no Ethernet address")
+
+
+FORMAT = Format("dhcp-isc", recognises, read_into, defines=False)

@@ -12,6 +12,7 @@ from typing import Any
 
 from hpcprov.importers.dhcp import network, reservation
 from hpcprov.importers.draft import Draft
+from hpcprov.importers.format import Format
 from hpcprov.site.findings import Place
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|\#[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -107,3 +108,6 @@ def _leases(draft: Draft, path: Path, text: str) -> None:
             draft.notes.left(place, "lease", " ".join(row.values()), "was declined, released or has expired")
             continue
         reservation(draft, place, row.get("hostname", "").rstrip("."), row.get("hwaddr", ""), address, lease=True)
+
+
+FORMAT = Format("dhcp-kea", recognises, read_into, defines=False)

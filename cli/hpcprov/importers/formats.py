@@ -1,46 +1,31 @@
-"""The formats that can be imported, and how a file is recognised by what it says."""
+"""The formats that can be imported. To add one: a module with a FORMAT, and its line here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-from hpcprov.importers import (
-    csv_nodes,
-    dhcp_dnsmasq,
-    dhcp_isc,
-    dhcp_kea,
-    hosts_file,
-    inventory_ini,
-    inventory_yaml,
-    slurm_conf,
-)
-from hpcprov.importers.draft import Draft
-
-
-@dataclass(frozen=True)
-class Format:
-    """`defines`: such a file says which hosts belong to the cluster; the others only know names and addresses."""
-
-    name: str
-    recognises: Callable[[Path, str], bool]
-    read_into: Callable[[Draft, Path, str], None]
-    defines: bool
-
+from hpcprov.importers.csv_nodes import FORMAT as CSV_NODES
+from hpcprov.importers.dhcp_dnsmasq import FORMAT as DHCP_DNSMASQ
+from hpcprov.importers.dhcp_isc import FORMAT as DHCP_ISC
+from hpcprov.importers.dhcp_kea import FORMAT as DHCP_KEA
+from hpcprov.importers.format import Format
+from hpcprov.importers.hosts_file import FORMAT as HOSTS_FILE
+from hpcprov.importers.inventory_ini import FORMAT as INVENTORY_INI
+from hpcprov.importers.inventory_yaml import FORMAT as INVENTORY_YAML
+from hpcprov.importers.slurm_conf import FORMAT as SLURM_CONF
 
 # The first that recognises a file reads it: strict forms stand before loose ones.
 FORMATS = {
-    name: Format(name, module.recognises, module.read_into, defines)
-    for name, module, defines in (
-        ("dhcp-kea", dhcp_kea, False),
-        ("slurm-conf", slurm_conf, True),
-        ("inventory-ini", inventory_ini, True),
-        ("dhcp-isc", dhcp_isc, False),
-        ("dhcp-dnsmasq", dhcp_dnsmasq, False),
-        ("inventory-yaml", inventory_yaml, True),
-        ("csv", csv_nodes, True),
-        ("hosts", hosts_file, False),
+    one.name: one
+    for one in (
+        DHCP_KEA,
+        SLURM_CONF,
+        INVENTORY_INI,
+        DHCP_ISC,
+        DHCP_DNSMASQ,
+        INVENTORY_YAML,
+        CSV_NODES,
+        HOSTS_FILE,
     )
 }
 

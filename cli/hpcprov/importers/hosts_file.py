@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from hpcprov.importers.draft import Draft, HostDraft, Value
+from hpcprov.importers.format import Format
 from hpcprov.site.findings import Place
 from hpcprov.site.model import is_address, short_name
 
@@ -87,3 +88,6 @@ def _host(draft: Draft, place: Place, address: str, names: list[str]) -> None:
 
 def _known(draft: Draft, names: list[str]) -> HostDraft | None:
     return next((host for name in names if (host := draft.hosts.get(short_name(name).lower()))), None)
+
+
+FORMAT = Format("hosts", recognises, read_into, defines=False)

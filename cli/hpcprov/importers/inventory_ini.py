@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcprov.importers.draft import Draft
+from hpcprov.importers.format import Format
 from hpcprov.importers.inventory import Inventory, Variable, add_folder_variables, take_over
 from hpcprov.site.findings import Findings, Place
 from hpcprov.site.ranges import RangeError, expand
@@ -121,3 +122,6 @@ def parse_value(text: str) -> Any:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
     return value if isinstance(value, bool | int | float | str | list | dict | tuple | type(None)) else text
+
+
+FORMAT = Format("inventory-ini", recognises, read_into, defines=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcprov.importers.draft import Draft
+from hpcprov.importers.format import Format
 from hpcprov.importers.inventory import Inventory, Variable, add_folder_variables, take_over
 from hpcprov.site.document import Document, read_document
 from hpcprov.site.findings import Findings, Place
@@ -98,3 +99,6 @@ def _inventory(path: Path, tree: Tree, mentions: _Mentions) -> Inventory:
 
 def _of(layer: Layer) -> Iterator[Variable]:
     return (Variable(str(name), value, layer.place(name)) for name, value in layer.values.items())
+
+
+FORMAT = Format("inventory-yaml", recognises, read_into, defines=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 from hpcprov.errors import Finding, UsageError
 from hpcprov.importers.draft import Draft
 from hpcprov.importers.finish import finish
-from hpcprov.importers.formats import FORMATS, Format, format_of
+from hpcprov.importers.format import Format
+from hpcprov.importers.formats import FORMATS, format_of
 from hpcprov.importers.notes import Fate, Note
 from hpcprov.importers.write import site_text
 from hpcprov.site.findings import Place

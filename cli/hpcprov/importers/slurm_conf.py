@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hpcprov.importers import slurm_nodes, slurm_options, slurm_parts
 from hpcprov.importers.draft import Draft
+from hpcprov.importers.format import Format
 from hpcprov.site.findings import Place
 from hpcprov.slurm.lint.configuration import Configuration
 from hpcprov.slurm.lint.load import load
@@ -49,3 +50,6 @@ def read_configuration(draft: Draft, configuration: Configuration) -> None:
     slurm_parts.read_cgroup(draft, configuration)
     slurm_parts.read_topology(draft, configuration)
     slurm_parts.read_accounting(draft, configuration)
+
+
+FORMAT = Format("slurm-conf", recognises, read_into, defines=True)
