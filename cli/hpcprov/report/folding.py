@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hpcprov.results import HostResult, Result, VerifyFailure
+from hpcprov.results import HostResult, Result
 from hpcprov.slurm import hostlist
 from hpcprov.verdict import INTERRUPTED
 
@@ -87,16 +87,11 @@ def _findings(result: Result) -> Iterable[Problem]:
 
 def _checks(result: Result) -> Iterable[Problem]:
     for check in result.verify.failures if result.verify else []:
-        expected, found = said(check, "expected"), said(check, "found")
         yield Problem(
-            phase="verify", title=check.check, reason="" if expected and found else check.reason, expected=expected,
-            found=found, cause=said(check, "cause"), fix=said(check, "fix"), hosts=[check.host],
+            phase="verify", title=check.check, reason="" if check.expected and check.found else check.reason,
+            expected=check.expected or "", found=check.found or "", cause=check.cause or "", fix=check.fix or "",
+            hosts=[check.host],
         )  # fmt: skip
-
-
-def said(check: VerifyFailure, name: str) -> str:
-    """A part of a failed check that not every check tells."""
-    return str(getattr(check, name) or "")
 
 
 def _failures(result: Result) -> Iterable[Problem]:

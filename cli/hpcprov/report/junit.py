@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from hpcprov.report.folding import Problem, problems, said
+from hpcprov.report.folding import Problem, problems
 from hpcprov.results import PhaseResult, Result
 
 VERIFY = "verify"
@@ -87,7 +87,8 @@ def _verify(result: Result) -> ET.Element:
     assert result.verify is not None
     cases = []
     for check in result.verify.failures:
-        parts = [f"{name}: {said(check, name)}" for name in ("expected", "found", "cause", "fix") if said(check, name)]
+        told = {"expected": check.expected, "found": check.found, "cause": check.cause, "fix": check.fix}
+        parts = [f"{name}: {text}" for name, text in told.items() if text]
         cases.append(_case(f"verify.{check.host}", check.check, failure="\n".join([check.reason, *parts])))
     return _suite(VERIFY, cases)
 

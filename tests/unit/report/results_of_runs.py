@@ -130,21 +130,16 @@ def failed_verify() -> Result:
     )  # fmt: skip
 
 
-class ToldInFull(VerifyFailure):
-    """A failed check that says everything."""
-
-    expected: str = "0400 munge:munge"
-    found: str = "0644 munge:munge"
-    cause: str = "somebody opened it for all; munged refuses such a key"
-    fix: str = "chmod 0400 /etc/munge/munge.key && systemctl restart munge"
-
-
 def failed_in_full() -> Result:
     """A check with expected, found, cause and fix."""
     result = failed_verify()
-    check = ToldInFull(host="node02", check="Munge key has its mode and owner", reason="mode is 0644")
-    result.verify = VerifySummary(passed=75, failed=1, skipped=7)
-    result.verify.failures = [check]
+    check = VerifyFailure(
+        host="node02", check="Munge key has its mode and owner", reason="mode is 0644",
+        expected="0400 munge:munge", found="0644 munge:munge",
+        cause="somebody opened it for all; munged refuses such a key",
+        fix="chmod 0400 /etc/munge/munge.key && systemctl restart munge",
+    )  # fmt: skip
+    result.verify = VerifySummary(passed=75, failed=1, skipped=7, failures=[check])
     return result
 
 
