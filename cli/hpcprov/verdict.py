@@ -66,7 +66,8 @@ def good(result: Result) -> str:
 
 
 def _trained(smoke: SmokeResult) -> str:
-    return f"job {smoke.job_id} trained across {len(smoke.nodes)} nodes"
+    count = len(smoke.nodes)
+    return f"job {smoke.job_id} trained across {count} {'node' if count == 1 else 'nodes'}"
 
 
 def converged(result: Result) -> bool:

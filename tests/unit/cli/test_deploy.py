@@ -134,12 +134,12 @@ def test_whole_deploy_proves_the_cluster(cluster: Cluster, errors: Callable[[], 
     assert cluster.calls == ["verify", "smoke"]
 
     said = errors()
-    assert "tiny works: job 7 trained across 1 nodes." in said
+    assert "tiny works: job 7 trained across 1 node." in said
     assert "test accuracy 0.970" in said and "Slurm  22.05.8" in said and "main: 1 node" in said
     assert f"Results: {cluster.home}/runs/20" in said
     page = Path(said.rpartition("Report: ")[2].strip())
     assert page == (cluster.home / "runs/latest").resolve() / "report.html"
-    assert "tiny works: job 7 trained across 1 nodes." in page.read_text()
+    assert "tiny works: job 7 trained across 1 node." in page.read_text()
     assert 'name="smoke"' in (page.parent / "junit.xml").read_text()
     lines = [line for line in said.splitlines() if line.startswith("base ") and " s  " in line]
     assert len(lines) == 1 and lines[0].endswith("changed: head 1")
