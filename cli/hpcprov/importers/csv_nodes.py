@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from itertools import zip_longest
 from pathlib import Path
 
 from hpcprov.importers import inventory_variables as known
@@ -74,7 +75,9 @@ def read_into(draft: Draft, path: Path, text: str) -> None:
             continue
         for extra in cells[len(header) :]:
             draft.notes.left(place, "column", extra, "stands beyond the columns of the header")
-        _row(draft, dict(zip(header, (cell.strip() for cell in cells), strict=False)), key, place)
+        _row(
+            draft, dict(zip_longest(header, (cell.strip() for cell in cells[: len(header)]), fillvalue="")), key, place
+        )
 
 
 def _row(draft: Draft, row: dict[str, str], key: str, place: Place) -> None:

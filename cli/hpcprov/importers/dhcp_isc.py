@@ -133,7 +133,8 @@ def _tell_rest(draft: Draft, statement: Statement, names: tuple[str, ...], optio
     for one in statement.inside:
         used = one.name in names or (one.name == "option" and len(one.words) > 1 and one.words[1] in options)
         if not used:
-            draft.notes.left(one.place, one.words[0], " ".join(one.words[1:]), "a setting of the DHCP server")
+            key = one.words[0] if one.words else "{"
+            draft.notes.left(one.place, key, " ".join(one.words[1:]), "a setting of the DHCP server")
         elif one.name == "hardware" and len(one.words) > 1 and one.words[1] != "ethernet":
             draft.notes.left(one.place, "hardware", " ".join(one.words[1:]), "is no Ethernet address")
 

@@ -56,21 +56,19 @@ def _place(path: Path, text: str, word: str) -> Place:
 
 
 def _server(draft: Draft, path: Path, text: str, version: str, part: Mapping[str, Any]) -> None:
-    subnets = [*(part.get(f"subnet{version[-1]}") or [])]
-    for shared in part.get("shared-networks") or []:
-        subnets += shared.get(f"subnet{version[-1]}") or []
-    for one in part.get("reservations") or []:
+    subnets = _mappings(part.get(f"subnet{version[-1]}"))
+    for shared in _mappings(part.get("shared-networks")):
+        subnets += _mappings(shared.get(f"subnet{version[-1]}"))
+    for one in _mappings(part.get("reservations")):
         _reservation(draft, path, text, one)
     for subnet in subnets:
-        if not isinstance(subnet, Mapping):
-            continue
         if subnet.get("subnet"):
             network(draft, _place(path, text, str(subnet["subnet"])), str(subnet["subnet"]), "subnet")
-        for one in subnet.get("reservations") or []:
+        for one in _mappings(subnet.get("reservations")):
             _reservation(draft, path, text, one)
         for key in subnet:
             if key == "pools":
-                ranges = ", ".join(str(pool.get("pool")) for pool in subnet[key] if isinstance(pool, Mapping))
+                ranges = ", ".join(str(pool.get("pool")) for pool in _mappings(subnet[key]))
                 draft.notes.left(_place(path, text, key), key, ranges, "a setting of the DHCP server")
             elif key not in ("subnet", "reservations"):
                 draft.notes.left(_place(path, text, key), key, None, "a setting of the DHCP server")
@@ -79,12 +77,16 @@ def _server(draft: Draft, path: Path, text: str, version: str, part: Mapping[str
             draft.notes.left(_place(path, text, key), key, None, "a setting of the DHCP server")
 
 
-def _reservation(draft: Draft, path: Path, text: str, one: Any) -> None:
-    if not isinstance(one, Mapping):
-        return
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    """The parts of a list that have parts themselves; Kea refuses any other form."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _reservation(draft: Draft, path: Path, text: str, one: Mapping[str, Any]) -> None:
     hardware, name = str(one.get("hw-address") or ""), str(one.get("hostname") or "")
-    several = one.get("ip-addresses") or [""]
-    address = str(one.get("ip-address") or several[0])
+    several = one.get("ip-addresses")
+    first = several[0] if isinstance(several, list) and several else ""
+    address = str(one.get("ip-address") or first)
     place = _place(path, text, hardware or name or address)
     reservation(draft, place, name, hardware, address)
     for key, value in one.items():

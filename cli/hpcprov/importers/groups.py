@@ -121,14 +121,15 @@ def roles_of(name: str) -> tuple[str, ...]:
 
 # What the name of a host says, where no file tells what it is for.
 _NAMES = (
-    (r"(?:head|ctl|slurmctl|control|mgmt|mgt|master|admin|adm|mn)", ("controller",)),
+    (r"(?:head|ctl|slurmctld?|control(?:ler)?|mgmt|mngt|mgt|management|master|admin|adm|mn)", ("controller",)),
     (r"(?:login|lgn|fe|frontend|submit|ui)", ("login",)),
-    (r"(?:db|sql|maria|slurmdb)", ("database",)),
-    (r"(?:nfs|stor|nas|fileserver|fs)", ("storage",)),
+    (r"(?:db|sql|mysql|mariadb|slurmdbd?)", ("database",)),
+    (r"(?:nfs|stor|store|storage|nas|fileserver|fs)", ("storage",)),
     (r"(?:boot|pxe|prov|deploy)", ("provisioner",)),
 )
 
 
 def guessed_roles(host: str) -> tuple[str, ...]:
     """What a host is for, guessed by its name: a compute node unless the name says otherwise."""
-    return next((roles for sign, roles in _NAMES if re.match(rf"{sign}(?:[a-z]*)?-?\d*$", host.lower())), ("compute",))
+    shape = r"(?:[-_]?(?:node|server|srv|host))?[-_]?\d*"
+    return next((roles for sign, roles in _NAMES if re.fullmatch(sign + shape, host.lower())), ("compute",))

@@ -85,7 +85,7 @@ def _not_yaml(path: Path) -> tuple[str, str, str] | None:
         hint = "decrypt it with ansible-vault, and encrypt the secrets in it alone: ansible-vault encrypt_string"
         return "encrypted", "is encrypted as a whole, and hpcprov reads it without Ansible", hint
     if _is_ini(path):
-        hint = "write the groups as YAML; inventory/site.yaml is a complete example"
+        hint = f"make a site file of it: hpcprov import {path} --output site.yaml"
         return "ini-inventory", "is an INI inventory, expected YAML", hint
     return None
 

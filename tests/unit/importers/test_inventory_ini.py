@@ -15,8 +15,8 @@ from hpcprov.importers.inventory_ini import read_ini, recognises
 CASES = {
     "hosts and variables": "a x=1 y='two words' z=yes\n[g]\na\nb ansible_port=22\n",
     "ranges and a port": "[g]\nn[01:03]\nm[8:11] k=5\nx[1:2]-[a:b]\nh:2222 p=1\n",
-    "INV-24 comments": "# c\n; d\n[v:children] # e\nlogin # <-- Remove\ncompute\n[login]\nl1 # x\n[compute]\nc1 a=1 # b=2\n",
-    "variables of a group": "[g]\na\n[g:vars]\ni=5\nf=1.5\nb=True\nl=[1, 'a']\nd={'k': 'v'}\ns=some text # kept\ne=\nq='x'\n",
+    "INV-24 comments": "# c\n; d\n[v:children] # e\nlogin # <-- Remove\n[login]\nl1 # x\n[compute]\nc1 a=1 # b=2\n",
+    "variables of a group": "[g]\na\n[g:vars]\ni=5\nf=1.5\nb=True\nl=[1, 'a']\nd={'k': 1}\ns=text #x\ne=\nq='x'\n",
     "all": "a\n[all:vars]\nx=0644\ny=null\n[g:vars]\nz=-1\n[g]\na\n",
     "groups within groups": "[a]\nh\n[b:children]\na\n[c:children]\nb\n[c:vars]\nk=1\n",
     "INV-06 dashes": "[slurm-master]\nm1\n[gpu-nodes]\ng1\n",

@@ -100,6 +100,17 @@ class Oracle:
         return log.read_text()
 
 
+def complaints(log: str) -> list[str]:
+    """Error lines that are not about the test's own made-up host names, its missing state and database."""
+    beside_the_point = ("Could not open", "state", "may be lost", "accounting information gathered", "PMIx", "mpi/pmix")
+    beside_the_point += ("gettimeofday", "configured group", "We have no QOS on the system")
+    return [
+        line
+        for line in log.splitlines()
+        if ("error:" in line or "fatal:" in line) and not any(word in line for word in beside_the_point)
+    ]
+
+
 def _wait_until_up(process: subprocess.Popen[bytes], log: Path, seconds: float) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end and process.poll() is None:

@@ -16,7 +16,7 @@ from hpcprov.slurm.hostlist import HostlistError, expand, fold
 from hpcprov.slurm.nodes import Node
 from hpcprov.slurm.partitions import Partition
 from hpcprov.slurm.site import from_site
-from slurm_oracle import Oracle
+from slurm_oracle import Oracle, complaints
 
 pytestmark = pytest.mark.oracle
 
@@ -44,17 +44,6 @@ def cluster() -> Cluster:
         cgroups={node.name: V2 for node in nodes},
         pmix=True,
     )
-
-
-def complaints(log: str) -> list[str]:
-    """Error lines that are not about the test's own made-up host names, its missing state and database."""
-    beside_the_point = ("Could not open", "state", "may be lost", "accounting information gathered", "PMIx", "mpi/pmix")
-    beside_the_point += ("gettimeofday", "configured group", "We have no QOS on the system")
-    return [
-        line
-        for line in log.splitlines()
-        if ("error:" in line or "fatal:" in line) and not any(word in line for word in beside_the_point)
-    ]
 
 
 @pytest.mark.parametrize(
