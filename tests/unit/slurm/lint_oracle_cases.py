@@ -74,7 +74,7 @@ CASES = [
     Case("node set unknown", "partition-nodes", partition="PartitionName=p Nodes=s Default=YES\n"),
     Case("SLM-17 partition twice", "partition-twice", partition=PARTITION + "PartitionName=p MaxTime=5\n"),
     Case("SLM-12 empty partition, quoted", None, partition=PARTITION + 'PartitionName=q Nodes=""\n'),
-    Case("limits without accounting", "dbd-here", "AccountingStorageEnforce=limits\n"),
+    Case("limits without accounting", "accounting-missing", "AccountingStorageEnforce=limits\n"),
     Case("quote not closed", "quote", 'PrologFlags="Contain\n'),
     Case(
         "addresses that do not match",

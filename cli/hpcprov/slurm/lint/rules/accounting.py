@@ -54,9 +54,9 @@ def mode(configuration: Configuration) -> Iterator[Finding]:
         )
 
 
-@rule("dbd-here")
-def in_slurm_conf(configuration: Configuration) -> Iterator[Finding]:
-    """Options of slurmdbd in slurm.conf, and accounting without slurmdbd."""
+@rule("accounting-missing")
+def enforced_without_accounting(configuration: Configuration) -> Iterator[Finding]:
+    """AccountingStorageEnforce needs accounting; slurmctld ends without it."""
     enforce = configuration.option("slurm.conf", "AccountingStorageEnforce")
     storage = configuration.option("slurm.conf", "AccountingStorageType")
     if enforce is None or enforce.value.lower() in ("none", "0") or not configuration.is_whole:
@@ -64,4 +64,4 @@ def in_slurm_conf(configuration: Configuration) -> Iterator[Finding]:
     if storage is None or not storage.value.lower().endswith("/slurmdbd"):
         message = "AccountingStorageEnforce without accounting: slurmctld ends"
         hint = "write AccountingStorageType=accounting_storage/slurmdbd"
-        yield enforce.place.finding("dbd-here", message, hint=hint)
+        yield enforce.place.finding("accounting-missing", message, hint=hint)
