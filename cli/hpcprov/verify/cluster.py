@@ -1,7 +1,7 @@
 """Look at all hosts side by side and run the jobs; the tests only read what came back.
 
-Three rounds (see remote/probe.py): seed, probe, collect. The jobs run beside them. A host costs one connection and one
-round trip; the controller and who serves a shared path three.
+Three rounds (see remote/probe.py): seed, probe, collect. The jobs run beside them. A host costs one connection and two
+round trips; the controller and who serves a shared path three.
 """
 
 from __future__ import annotations
@@ -148,6 +148,7 @@ class Cluster:
             "users": expect.fixed_users(self.site),
             "munge_key": expect.MUNGE_KEY,
             "daemon": expect.daemon(self.site.hosts[name]),
+            "conf_dir": expect.conf_dir(self.site.hosts[name]),
         }
 
     def _gather(self) -> tuple[dict[str, Probe], dict[str, Probe], dict[str, Probe]]:
@@ -160,30 +161,36 @@ class Cluster:
         }
         seed = seeds.get(self.controller or "")
         credential = ((seed.get("munge") if seed else None) or {}).get("credential")
+        gres_conf = (seed.get("gres_conf") if seed else None) or ""
         config = (seed.get("config") if seed else None) or {}
         probes = self._round(
-            "probe", {host.name: self._wanted(host, shared, credential, config) for host in self.chosen}
+            "probe", {host.name: self._wanted(host, shared, credential, config, gres_conf) for host in self.chosen}
         )
         credentials = {
             name: probe.facts["munge"]["credential"]
             for name, probe in probes.items()
             if (probe.get("munge") or {}).get("credential")
         }
-        collect: dict[str, dict[str, Any]] = {
-            name: {
-                "seeded": {path: entry for path, entry in shared.items() if entry["host"] == name},
-                "credentials": credentials,
-            }
-            for name in seeding
-            if not seeds[name].error
-        }
+        pairs = expect.munge_pairs([host.name for host in self.chosen], self.controller)
+        collect: dict[str, dict[str, Any]] = {}
+        for name in {*seeding, *pairs}:
+            asked = seeds.get(name) or probes.get(name)
+            wanted = {other: credentials[other] for other in pairs.get(name, credentials) if other in credentials}
+            if asked and not asked.error and (name in seeding or wanted):
+                seeded = {path: entry for path, entry in shared.items() if entry["host"] == name}
+                collect[name] = {"seeded": seeded, "credentials": wanted}
         return seeds, probes, self._round("collect", collect)
 
     def _seeded_by(self, name: str) -> list[str]:
         return [path for path, host in self.seed_of.items() if host == name]
 
     def _wanted(
-        self, host: Host, shared: dict[str, Any], credential: str | None, config: dict[str, Any]
+        self,
+        host: Host,
+        shared: dict[str, Any],
+        credential: str | None,
+        config: dict[str, Any],
+        gres_conf: str,
     ) -> dict[str, Any]:
         """Parameters of the second round for one host."""
         writable = expect.writable_paths(self.site, host)
@@ -195,6 +202,11 @@ class Cluster:
             "credential": credential,
             "seeded": {path: entry for path, entry in shared.items() if path in writable},
             "paths": list(expect.slurm_paths(config, host).values()),
+            "disks": expect.local_paths(config, host),
+            "shared_paths": expect.mounted_paths(self.site, host),
+            "spool": expect.spool(config, host),
+            "state": str(config.get("StateSaveLocation") or "") or None,
+            "devices": expect.devices(gres_conf, host),
             "modules": host.is_in("login", "compute"),
             "frameworks": expect.frameworks(host),
         }

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from hpcprov import nfs
 from hpcprov.site import Host, Site
+from hpcprov.slurm import hostlist
 
 DEFAULT_SMOKE_USER = "hpcsmoke"
 MUNGE_KEY = "/etc/munge/munge.key"
+DEFAULT_SPOOL = "/var/lib/slurm/slurmd"
+MUNGE_NEIGHBOURS = 8  # hosts whose credentials a host decodes beside the controller's
 MUNGE_GROUPS = ("controller", "database", "login", "compute")
 DAEMONS = {"controller": "slurmctld", "compute": "slurmd", "database": "slurmdbd", "login": "sinfo"}
 # Name of the module that a framework's environment is loaded with, and of the Python package in it.
@@ -107,16 +111,69 @@ def frameworks(host: Host) -> dict[str, tuple[str, str]]:
     return {str(name): (str(name), FRAMEWORKS[str(name)]) for name in wanted if str(name) in FRAMEWORKS}
 
 
+def mounted_paths(site: Site, host: Host) -> list[str]:
+    """Shared paths that the host mounts from another one."""
+    return [mount.path for mount in shares(site, host).mounts if mount.server != host.name]
+
+
+def conf_dir(host: Host) -> str:
+    """Directory of Slurm's files."""
+    return str(host.vars.get("slurm_conf_dir", "/etc/slurm"))
+
+
+def spool(config: Mapping[str, Any], host: Host) -> str | None:
+    """slurmd's directory on a compute node, hpcprov's default where the controller cannot be asked."""
+    if not host.is_in("compute"):
+        return None
+    path = str(config.get("SlurmdSpoolDir") or DEFAULT_SPOOL)
+    return path.replace("%n", host.node_name).replace("%h", host.node_name)
+
+
+def local_paths(config: Mapping[str, Any], host: Host) -> list[str]:
+    """Where daemons and jobs of this host write on its own disks."""
+    state = [str(config["StateSaveLocation"])] if host.is_in("controller") and "StateSaveLocation" in config else []
+    own_spool = spool(config, host)
+    return ["/", "/tmp", "/var/log", *([own_spool] if own_spool else []), *state]
+
+
+def devices(gres_conf: str, host: Host) -> list[str]:
+    """Device files that gres.conf promises on a host. A line that cannot be read promises nothing."""
+    found: list[str] = []
+    for line in gres_conf.splitlines():
+        pairs = {key.lower(): value for key, value in re.findall(r"(\w+)=(\S+)", line.split("#", 1)[0])}
+        try:
+            nodes = hostlist.expand(pairs["nodename"]) if "nodename" in pairs else [host.node_name]
+            if "file" in pairs and host.node_name in nodes and host.is_in("compute"):
+                found += hostlist.expand(pairs["file"])
+        except hostlist.HostlistError:
+            continue
+    return found
+
+
+def munge_pairs(names: list[str], controller: str | None) -> dict[str, list[str]]:
+    """Reader to the makers of the credentials that it decodes in the last round.
+
+    The controller reads all. Each other host reads the next MUNGE_NEIGHBOURS around a ring: everybody on a small site,
+    and on a large one a chain of trust through all hosts in one round trip each.
+    """
+    others = [name for name in names if name != controller]
+    pairs = {}
+    for position, name in enumerate(others):
+        ring = [*others[position + 1 :], *others[:position]]
+        pairs[name] = ring[:MUNGE_NEIGHBOURS]
+    return pairs
+
+
 def slurm_paths(config: Mapping[str, Any], host: Host) -> dict[str, str]:
     """State directories of the host's daemons, by purpose, from the running controller's configuration."""
     found = {}
     if host.is_in("controller") and "StateSaveLocation" in config:
         found["StateSaveLocation"] = str(config["StateSaveLocation"])
-    if host.is_in("compute") and "SlurmdSpoolDir" in config:
-        spool = str(config["SlurmdSpoolDir"])
-        found["SlurmdSpoolDir"] = spool.replace("%n", host.node_name).replace("%h", host.node_name)
+    own_spool = spool(config, host)
+    if own_spool and "SlurmdSpoolDir" in config:
+        found["SlurmdSpoolDir"] = own_spool
     if host.is_in("database"):
-        found["slurmdbd.conf"] = f"{host.vars.get('slurm_conf_dir', '/etc/slurm')}/slurmdbd.conf"
+        found["slurmdbd.conf"] = f"{conf_dir(host)}/slurmdbd.conf"
     return found
 
 

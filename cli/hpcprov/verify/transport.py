@@ -25,6 +25,8 @@ SCRIPT_LIMIT = 600  # seconds; the scripts have shorter limits for each step of 
 REMOTE = Path(__file__).parent / "remote"
 RETRY = 1.0  # seconds until a process that could not be started is tried again
 MARK = "HPCPROV "
+PACKAGE = "hpcprov.verify.remote"
+PARTS = {"probe": ("host", "configuration", "disks", "hardware")}  # modules that travel with a script
 
 
 class RemoteError(Exception):
@@ -36,14 +38,25 @@ class UnreachableError(RemoteError):
 
 
 @lru_cache
-def _payload(script: str) -> bytes:
-    return (REMOTE / f"{script}.py").read_bytes()
+def _modules(script: str) -> dict[str, str]:
+    """The script's modules with their text: what a module imports stands before it."""
+    names = [*PARTS.get(script, ()), script]
+    return {f"{PACKAGE}.{name}": (REMOTE / f"{name}.py").read_text(encoding="utf-8") for name in names}
 
 
 def python_command(script: str, parameters: Mapping[str, Any], python: str) -> str:
-    """A shell command that runs one of the remote scripts, which travels inside it, compressed."""
-    source = _payload(script) + b"\nmain(" + repr(dict(parameters)).encode() + b")\n"
-    packed = base64.b64encode(zlib.compress(source, 9)).decode()
+    """A shell command that runs one of the remote scripts, which travels with its modules inside it, compressed."""
+    packages = [PACKAGE.rsplit(".", level)[0] for level in (2, 1)] + [PACKAGE]
+    source = f"""import sys, types
+for name in {packages!r}:
+    sys.modules[name] = types.ModuleType(name)
+for name, text in {_modules(script)!r}.items():
+    module = sys.modules[name] = types.ModuleType(name)
+    setattr(sys.modules[{PACKAGE!r}], name.rpartition(".")[2], module)
+    exec(compile(text, name, "exec"), module.__dict__)
+module.main({dict(parameters)!r})
+"""
+    packed = base64.b64encode(zlib.compress(source.encode(), 9)).decode()
     loader = f"import base64,zlib;exec(zlib.decompress(base64.b64decode('{packed}')).decode())"
     return f"timeout -k 5 {SCRIPT_LIMIT} {python} -c {shlex.quote(loader)}"
 

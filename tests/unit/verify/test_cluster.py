@@ -73,14 +73,15 @@ def rounds(cluster):
     return sorted((name, which) for name, which, *_ in cluster._transport.asked)
 
 
-def test_each_host_costs_one_round_trip_and_nothing_is_asked_twice(make):
+def test_a_host_costs_two_round_trips_and_nothing_is_asked_twice(make):
     cluster = make()
     for _ in range(3):
         assert set(cluster.probes) == {"head", "store", "node01", "node02", "node03"}
     assert cluster.collected["head"].get("decoded")["node02"] == "from node02"
     assert rounds(cluster) == [
         ("head", "collect"), ("head", "probe"), ("head", "seed"),
-        ("node01", "probe"), ("node02", "probe"), ("node03", "probe"),
+        ("node01", "collect"), ("node01", "probe"), ("node02", "collect"), ("node02", "probe"),
+        ("node03", "collect"), ("node03", "probe"),
         ("store", "collect"), ("store", "probe"), ("store", "seed"),
     ]  # fmt: skip
 
@@ -106,7 +107,7 @@ def test_a_silent_controller_leaves_the_rest_checked(make, monkeypatch):
 def test_one_chosen_host_is_checked_against_the_controller(make):
     cluster = make("node01")
     assert list(cluster.probes) == ["node01"]
-    assert set(cluster.collected) == {"head", "store"}
+    assert set(cluster.collected) == {"head", "store"}  # nobody else is there whose credential it could read
     _ = cluster.jobs
     (asked,) = [p for _, which, p, _ in cluster._transport.asked if which == "jobs"]
     assert asked["nodes"] == ["node01"]
@@ -118,6 +119,24 @@ def test_jobs_are_submitted_as_the_smoke_user(make):
     assert [(name, user) for name, which, _, user in cluster._transport.asked if which == "jobs"] == [
         ("head", "hpcsmoke")
     ]
+
+
+def test_munge_pairs_are_all_on_a_small_site_and_a_ring_on_a_large_one():
+    assert expect.munge_pairs(["head", "a", "b", "c"], "head") == {"a": ["b", "c"], "b": ["c", "a"], "c": ["a", "b"]}
+    many = [f"n{number}" for number in range(1000)]
+    pairs = expect.munge_pairs(many, None)
+    assert {len(makers) for makers in pairs.values()} == {expect.MUNGE_NEIGHBOURS}
+    assert {maker for makers in pairs.values() for maker in makers} == set(many)
+    assert pairs["n999"][0] == "n0"
+
+
+def test_devices_of_a_node_come_from_its_lines_of_gres_conf(site):
+    text = (
+        "# c\nNodeName=node[01-02] Name=gpu Type=a100 File=/dev/nvidia[0-1]\nNodeName=node03 Name=gpu File=/dev/x\n"
+        "NodeName=node01 AutoDetect=nvml\nNodeName=node[ Name=gpu File=/dev/y\n"
+    )
+    assert expect.devices(text, site.hosts["node02"]) == ["/dev/nvidia0", "/dev/nvidia1"]
+    assert expect.devices(text, site.hosts["head"]) == []
 
 
 def test_clock_bounds_hold_the_true_offset(site):

@@ -8,7 +8,6 @@ seeded: read what the others made, tidy up. So each pair is proven both ways wit
 from __future__ import annotations
 
 import concurrent.futures
-import grp
 import hashlib
 import json
 import os
@@ -16,46 +15,17 @@ import pwd
 import re
 import shlex
 import socket
-import stat
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-COMMAND_LIMIT = 15  # seconds; a hung mount or daemon must not hang verify
+from hpcprov.verify.remote import configuration, disks, hardware
+from hpcprov.verify.remote.host import COMMAND_LIMIT, command, last_line, owner_and_mode, read
+
 IMPORT_LIMIT = 60
 PREFIX = ".hpcprov-verify-"
-
-
-def command(*words: str, stdin: str = "", limit: int = COMMAND_LIMIT) -> tuple[int, str, str]:
-    """Exit code, output and errors. A child that cannot even be killed (hung NFS) is left behind."""
-    env = dict(os.environ, LC_ALL="C")
-    pipe = subprocess.PIPE
-    try:
-        child = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd="/", text=True)
-    except OSError as error:
-        return 127, "", f"{words[0]}: {error.strerror}"
-    try:
-        out, err = child.communicate(stdin, timeout=limit)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        return 124, "", f"no answer within {limit} s"
-    return child.returncode, out.strip(), err.strip()
-
-
-def last_line(text: str) -> str:
-    """What a program said last, mostly the reason."""
-    return text.strip().splitlines()[-1] if text.strip() else ""
-
-
-def read(path: str) -> str:
-    """Text of a file, empty when it cannot be read."""
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def in_container() -> bool:
@@ -80,6 +50,7 @@ def parse_units(text: str) -> dict[str, dict[str, str]]:
         pairs = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
         for name in pairs.get("Names", pairs.get("Id", "")).split():
             units[name] = {
+                "pid": pairs.get("MainPID", "0"),
                 "load": pairs.get("LoadState", ""),
                 "active": pairs.get("ActiveState", ""),
                 "sub": pairs.get("SubState", ""),
@@ -88,10 +59,18 @@ def parse_units(text: str) -> dict[str, dict[str, str]]:
     return units
 
 
+def is_replaced(pid: str) -> bool:
+    """The program that this process runs is no longer the installed one: its file was replaced or removed."""
+    try:
+        return pid != "0" and os.readlink(f"/proc/{pid}/exe").endswith(" (deleted)")  # noqa: PTH115 (Python 3.8)
+    except OSError:
+        return False
+
+
 def services(wanted: list[str]) -> dict[str, Any]:
     """State of the units, with the journal's last lines of those that do not run."""
     names = [name + ".service" for name in wanted]
-    show = "--property=Id,Names,LoadState,ActiveState,SubState,UnitFileState"
+    show = "--property=Id,Names,LoadState,ActiveState,SubState,UnitFileState,MainPID"
     code, out, err = command("systemctl", "show", show, *names)
     if code:
         return {"error": last_line(err) or f"systemctl ended with {code}"}
@@ -99,6 +78,7 @@ def services(wanted: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in wanted:
         unit = found[name] = dict(units.get(name + ".service", {"load": "not-found", "active": "inactive"}))
+        unit["replaced"] = is_replaced(str(unit.get("pid", "0")))
         if unit["load"] == "loaded" and unit["active"] != "active":
             lines = command("journalctl", "-u", name, "-n", "8", "--no-pager", "-o", "cat")[1].splitlines()
             unit["journal"] = lines
@@ -124,32 +104,6 @@ def munge_decode(credential: str) -> dict[str, Any]:
         "status": status.group(1) if status else last_line(err).replace("unmunge: Error: ", ""),
         "made_on": made_on.group(1) if made_on else "",
     }
-
-
-def owner_and_mode(path: str) -> dict[str, Any] | None:
-    """Owner, group and mode of a path, None when it is not there."""
-    try:
-        info = Path(path).stat()
-    except OSError:
-        return None
-    return {"path": path, "owner": user_name(info.st_uid), "group": group_name(info.st_gid),
-            "mode": f"{stat.S_IMODE(info.st_mode):04o}"}  # fmt: skip
-
-
-def user_name(uid: int) -> str:
-    """Name of a uid, the number where it has none."""
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
-
-
-def group_name(gid: int) -> str:
-    """Name of a gid, the number where it has none."""
-    try:
-        return grp.getgrgid(gid).gr_name
-    except KeyError:
-        return str(gid)
 
 
 def munge_key(run_id: str, path: str) -> dict[str, Any]:
@@ -302,11 +256,23 @@ def mpi_types() -> dict[str, Any]:
 
 
 def pmix_library() -> dict[str, Any]:
-    """Whether Slurm's PMIx plugin can load its library. `packaged` is False where we do not know where it looks."""
+    """Whether Slurm's PMIx plugin can load its library: it is loaded as the plugin would. `packaged` is False where we
+    do not know where the plugin looks."""
     libraries = Path("/usr/lib")
     plugins = any(libraries.glob("*/slurm*/mpi_pmix*.so"))
     found = [*libraries.glob("*/pmix*/lib/libpmix.so"), *libraries.glob("*/libpmix.so")]
-    return {"packaged": plugins, "library": str(found[0]) if found else None}
+    return {
+        "packaged": plugins,
+        "library": str(found[0]) if found else None,
+        "error": loading_error(str(found[0])) if found else None,
+    }
+
+
+def loading_error(library: str) -> str | None:
+    """What the loader says about a shared library, None when it loads. In a process of its own: it may crash."""
+    program = "import ctypes,sys\ntry: ctypes.CDLL(sys.argv[1])\nexcept OSError as e: sys.exit(str(e))"
+    code, _, err = command(sys.executable, "-c", program, library)
+    return (last_line(err) or f"loading it ended with {code}") if code else None
 
 
 def registered_clusters() -> dict[str, Any]:
@@ -360,6 +326,8 @@ def seed(p: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     if p["is_controller"]:
         jobs["munge"] = munge_encode
         jobs["config"] = slurm_config
+        jobs["files"] = lambda: configuration.digests(p["conf_dir"])
+        jobs["gres_conf"] = lambda: read(f"{p['conf_dir']}/gres.conf")
         jobs["ids"] = lambda: ids(p["users"])
         jobs["munge_key"] = lambda: munge_key(p["run_id"], p["munge_key"])
         jobs["slurm_version"] = lambda: version(p["daemon"])
@@ -379,7 +347,11 @@ def probe(p: dict[str, Any]) -> dict[str, Callable[[], Any]]:
         "locked_memory_limit": locked_memory_limit,
         "nfsd": lambda: "nfsd" in read("/proc/filesystems"),
         "shared": lambda: {path: exchange_path(path, entry, p) for path, entry in seeded.items()},
-        "paths": lambda: {path: owner_and_mode(path) for path in p["paths"]},
+        "paths": lambda: {path: configuration.with_parents(path) for path in p["paths"]},
+        "disks": lambda: disks.local(p["disks"]),
+        "boot_mounts": lambda: disks.boot_mounts(p["shared_paths"]),
+        "ssh": lambda: services(["ssh", "sshd"]),
+        "ssh_socket": lambda: command("systemctl", "is-enabled", "ssh.socket")[1],
     }
     if p["munge"]:
         jobs["munge"] = munge_encode
@@ -390,8 +362,13 @@ def probe(p: dict[str, Any]) -> dict[str, Callable[[], Any]]:
         jobs["ping"] = ping
         jobs["mpi"] = mpi_types
         jobs["pmix"] = pmix_library
+        jobs["configuration"] = lambda: configuration.of_host(p["conf_dir"], p["spool"], user)
+        jobs["scontrol"] = slurm_config
+    if p["spool"]:
+        jobs["hardware"] = lambda: hardware.measured(p["devices"])
     if p["is_controller"]:
         jobs["accounting"] = registered_clusters
+        jobs["state_cluster"] = lambda: configuration.state_cluster(p["state"])
     if p["modules"]:
         jobs["modules"] = lambda: modules(user)
     for name, (module, package) in p["frameworks"].items():
@@ -404,8 +381,7 @@ def collect(p: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     jobs: dict[str, Callable[[], Any]] = {
         "arrived": lambda: {path: collect_path(entry, p) for path, entry in p["seeded"].items()}
     }
-    if p["is_controller"]:
-        jobs["decoded"] = lambda: {host: munge_decode(text) for host, text in p["credentials"].items()}
+    jobs["decoded"] = lambda: {host: munge_decode(text) for host, text in p["credentials"].items()}
     return jobs
 
 
