@@ -12,14 +12,14 @@ from importlib.resources import files
 import paramiko
 
 from hpcprov.preflight import needs
-from hpcprov.preflight.facts import Facts, parse
+from hpcprov.preflight.facts import MARK, Facts, parse
 from hpcprov.remote.connection import Connection, ConnectionFailedError, Trouble
 from hpcprov.site import Host, Site
 from hpcprov.site.scalars import Vaulted
 from hpcprov.site.templating import holds_template
 from hpcprov.slurm.hostlist import fold
 
-PARALLEL = 64  # connections at once
+PARALLEL = 32  # connections at once
 LIMIT = 90.0  # seconds without a word from a probe
 REPORT_SECONDS = 10.0
 BECOME_PASSWORDS = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
@@ -86,6 +86,7 @@ def parameters(site: Site, host: Host) -> str:
     values = {
         "node_name": [host.node_name],
         "site_names": list(needs.site_names(site)),
+        "addresses": ["ahostsv6" if ":" in site.cluster_network else "ahostsv4"],
         "user_keys": [str(key) for account in accounts for key in (account.name, account.uid)],
         "group_keys": [str(key) for a in accounts if a.gid is not None for key in (a.name, a.gid)],
         "ports": [str(port.number) for port in needs.ports(site, host)],
@@ -125,11 +126,12 @@ def run_script(host: Host, script: str, *, limit: float = LIMIT) -> tuple[str, f
             f"SSH broke while the host was asked: {error or 'connection closed'}", Trouble.UNREACHABLE, host=host.name,
             hint="is it shutting down, or is its network bad?",
         ) from error  # fmt: skip
-    if status != 0 and not said.strip():
-        why = (errors.strip().splitlines() or ["no output"])[-1]
+    if status != 0 and MARK not in said:
+        why = (said.strip() or errors.strip() or "no output").splitlines()[-1]
         raise ConnectionFailedError(
-            f"cannot run a shell command: {why}", Trouble.SSH, host=host.name, hint="give the login user a shell"
-        )
+            f"cannot run a shell command: {why[:200]}", Trouble.SSH, host=host.name,
+            hint="give the login user a shell; a forced command cannot be converged",
+        )  # fmt: skip
     return said, sent, received
 
 
@@ -141,5 +143,5 @@ def _ask(host: Host, script: str) -> Facts:
     last = (said.strip().splitlines() or ["no output"])[-1]
     raise ConnectionFailedError(
         f"the probe did not come to its end; its last line: {last[:200]}", Trouble.SSH, host=host.name,
-        hint="run `sh` there by hand; a restricted shell or a forced command cannot be converged",
+        hint="run `sh` there by hand: does it find the usual programs?",
     )  # fmt: skip

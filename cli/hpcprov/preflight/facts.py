@@ -213,9 +213,13 @@ class Facts:
 
     @cached_property
     def site_names(self) -> dict[str, str]:
-        """Names to addresses, as the host resolves them."""
-        fields = (line.split() for line in self.lines("site-names"))
-        return {name: words[0] for words in fields if len(words) > 1 for name in reversed(words[1:])}
+        """Names to addresses, as the host resolves them (`getent ahosts`: address, STREAM, name)."""
+        found: dict[str, str] = {}
+        for words in map(str.split, self.lines("site-names")):
+            if len(words) == 3 and words[1] == "STREAM":
+                found.setdefault(words[2], words[0])
+                found.setdefault(words[2].split(".")[0], words[0])
+        return found
 
     @property
     def names_time_out(self) -> bool:

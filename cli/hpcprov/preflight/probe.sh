@@ -1,7 +1,8 @@
 # What preflight wants to know about a host. Any POSIX shell runs it, as root where it may; no Python is needed, nothing is
 # changed. It prints sections, "@@ name" and raw lines; hpcprov.preflight.facts reads them.
 #
-# Set before it: node_name, site_names, user_keys, group_keys, ports, directories, python (what the site says).
+# Set before it, from the site: node_name, site_names, addresses (ahostsv4 or ahostsv6), user_keys, group_keys, ports,
+# directories, python.
 
 LC_ALL=C
 PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
@@ -76,9 +77,9 @@ section nsswitch
 grep '^hosts:' /etc/nsswitch.conf
 section site-names
 if grep -q 'nsible managed' /etc/hosts; then
+  # One family only: `getent hosts` would ask name servers for IPv6 addresses of names that stand in /etc/hosts.
   # shellcheck disable=SC2086
-  within 10 getent hosts $site_names
-  [ $? = 124 ] && echo timeout
+  { within 10 getent "$addresses" $site_names; [ $? = 124 ] && echo timeout; } | grep -v -e DGRAM -e RAW
 fi
 
 section addresses

@@ -176,7 +176,7 @@ def test_host_without_working_commands(server: SshServer) -> None:
     server.path = "/nonexistent"
     error = ask(site(), [server.host("node01")]).failures["node01"]
     assert error.trouble is Trouble.SSH
-    assert error.message.startswith("the probe did not come to its end; its last line: ")
+    assert error.message.startswith("cannot run a shell command: ")
 
 
 def test_host_that_hangs(server: SshServer) -> None:
