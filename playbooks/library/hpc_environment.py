@@ -62,6 +62,7 @@ import subprocess
 import tempfile
 import time
 import zipfile
+from contextlib import suppress
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -261,6 +262,9 @@ class Environment:
             UV_NO_CONFIG="1",
             PIP_NO_CACHE_DIR="1",
         )
+        # uv leaves its lock behind, open for everybody to write. Nobody installs here again.
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(path, ".lock"))
 
     def wheel_of(self, project):
         for wheel in self.p["lock"]["wheels"]:

@@ -32,6 +32,8 @@ def test_environment_is_a_build_of_its_own_behind_a_link(node01: Any) -> None:
 
 
 def test_users_cannot_change_it(node01: Any) -> None:
+    """SEC-06, also for what the installer leaves behind."""
+    assert node01.check_output("find /shared/software -perm -0002 ! -type l") == ""
     refused = node01.run("runuser -u hpcsmoke -- touch /shared/software/scikit-learn/current/bin/mine")
     assert refused.rc != 0
 
