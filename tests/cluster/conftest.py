@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 from hpcprov.site import Site, load_site
+from hpcprov.verify import causes
 from hpcprov.verify.checks import fail
 from hpcprov.verify.cluster import Cluster, Probe
 from hpcprov.verify.plugin import EVENTS
 
-ORDER = ("hosts", "services", "munge", "storage", "slurm", "accounting", "mpi", "software")
+ORDER = ("hosts", "services", "munge", "configuration", "hardware", "storage", "slurm", "accounting", "mpi", "software")
 NEED_PROBES = {"probe", "cluster", "config"}
 NEED_JOBS = {"node", "jobs", "parallel"}
 
@@ -129,6 +130,7 @@ def part(probe: Probe, cluster: Cluster) -> Any:
         found = probe.get(name)
         if isinstance(found, dict) and found.get("error") and set(found) == {"error"}:
             fail(
+                follows=causes.of_client(cluster, probe.host.name),
                 expected=f"the host tells about {name.replace('_', ' ')}",
                 found=found["error"],
                 cause="the program is not installed, or its daemon does not run",

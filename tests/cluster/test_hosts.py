@@ -95,8 +95,17 @@ def test_ids(probe, part, cluster, repair):
             expected=f"{user} is {_ids(theirs[user])} as on {reference.host.name}",
             found=_ids(entry),
             cause="the user was made before hpcprov came, or by another package",
-            fix=f"on {probe.host.name}: id {user}; then usermod -u and groupmod -g, and {repair('base')}",
+            fix=_give_ids(probe, user, entry, theirs[user]) or repair("base"),
         )
+
+
+def _give_ids(probe, user, mine, wanted):
+    """The commands that give a user the ids of the others. A user that is missing is the deploy's to make."""
+    if not mine or not wanted:
+        return ""
+    commands = [f"groupmod -g {wanted['gid']} {user}"] if mine["gid"] != wanted["gid"] else []
+    commands += [f"usermod -u {wanted['uid']} {user}"] if mine["uid"] != wanted["uid"] else []
+    return f"on {probe.host.name}: {' && '.join(commands)}"
 
 
 def _ids(entry):

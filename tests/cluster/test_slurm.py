@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hpcprov.verify import expect
+from hpcprov.verify import causes, expect, judge
 from hpcprov.verify.checks import fail, require
 
 NOT_WORKING = ("DOWN", "DRAIN", "FAIL", "MAINT", "INVAL", "UNKNOWN", "NOT_RESPONDING", "POWERED_DOWN")
@@ -15,14 +15,15 @@ SLURMS_FAULT = re.compile(
 
 
 @pytest.mark.groups("controller", "login", "compute")
-def test_controller_answers(probe, part):
+def test_controller_answers(probe, part, cluster):
     """slurmctld answers from this host."""
     answer = part("ping")
     require(
         answer["ok"],
         expected="scontrol ping says UP",
         found=answer["said"] or "nothing",
-        cause="slurmctld is down, a firewall closes port 6817, or munge refuses the host",
+        follows=causes.of_client(cluster, probe.host.name),
+        cause="a firewall closes port 6817 of the controller, or its name is another machine's",
         fix=f"on {probe.host.name}: scontrol ping; on the controller: journalctl -u slurmctld -n 50",
     )
 
@@ -34,6 +35,7 @@ def test_submit(cluster):
         error is None,
         expected=f"{cluster.smoke_user} reaches the controller from {cluster.submit_host}",
         found=error,
+        follows=causes.of_client(cluster, cluster.submit_host),
         cause="slurmctld is down, or Slurm is not set up on the host where users log in",
         fix=f"on {cluster.submit_host}: runuser -l {cluster.smoke_user} -c sinfo; "
         "on the controller: journalctl -u slurmctld -n 50",
@@ -61,6 +63,26 @@ def test_same_version(probe, part, cluster, repair):
     )
 
 
+@pytest.mark.groups("controller", "login", "compute")
+def test_version_window(probe, part, cluster):
+    """slurmdbd is not older than slurmctld, nor slurmctld than slurmd, by two releases at most."""
+    mine = part("slurm_version")
+    above = "controller" if probe.host.name != cluster.controller else "database"
+    hosts = [host.name for host in cluster.site.group(above)]
+    for name in hosts:
+        theirs = cluster.probes[name].get("slurm_version") if name in cluster.probes else None
+        if not mine or not theirs or name == probe.host.name:
+            continue
+        problem = judge.version_order(mine, theirs)
+        require(
+            problem is None,
+            expected=f"not newer than {theirs} on {name}, and at most {judge.APART} releases older",
+            found=problem,
+            cause=f"upgraded in the wrong order: {judge.UPGRADE_ORDER}",
+            fix=f"hpcprov deploy {cluster.site.path}",
+        )
+
+
 @pytest.mark.groups("compute")
 def test_node_state(probe, node, cluster, repair):
     """Node is idle, mixed or allocated, without a reason against it."""
@@ -68,7 +90,9 @@ def test_node_state(probe, node, cluster, repair):
     if not reason and not state.endswith("*") and not any(word in state for word in NOT_WORKING):
         return
     cause, fix = _cause_and_fix(probe, node, cluster, repair)
+    known = causes.of_node(cluster, probe.host.name) if "low " not in reason.lower() else None
     fail(
+        follows=None if "took it out of use" in cause else known,
         expected="IDLE, MIXED or ALLOCATED, without a reason",
         found=state + (f": {reason}" if reason else ""),
         cause=cause,
@@ -95,7 +119,7 @@ def _cause_and_fix(probe, node, cluster, repair):
 
 
 @pytest.mark.groups("compute")
-def test_job_runs(probe, node):
+def test_job_runs(probe, node, cluster):
     """A real job runs on the node."""
     if node.get("busy"):
         pytest.skip("the node is full of other jobs")
@@ -105,7 +129,10 @@ def test_job_runs(probe, node):
         "told" in node,
         expected="a job of one task",
         found=node.get("error"),
-        cause="munge key, clock, name resolution or slurmd of the node",
+        follows=causes.of_node(cluster, probe.host.name),
+        cause="a firewall closes slurmd's port, or the node's name is another machine's"
+        if "deaf" in node
+        else "slurmd of the node could not start it",
         fix=f"srun -w {probe.host.node_name} hostname; on {probe.host.name}: journalctl -u slurmd -n 50",
     )
     require(
@@ -114,6 +141,33 @@ def test_job_runs(probe, node):
         found=f"it ran on {node['told']['hostname']}",
         cause="two machines answer for one node name or address",
         fix="compare NodeAddr of the node (scontrol show node) with the site file",
+    )
+
+
+@pytest.mark.groups("compute")
+def test_job_address(probe, told, repair):
+    """Own name within a job is the address on the cluster network, which Gloo and MPI meet at."""
+    require(
+        told["address"] == probe.host.cluster_address,
+        expected=f"{told['hostname']} is {probe.host.cluster_address}",
+        found=told["address"] or "nothing",
+        cause="a line such as '127.0.1.1 name' in /etc/hosts of the node; ranks would wait for each other for ever",
+        fix=repair("base"),
+    )
+
+
+@pytest.mark.groups("compute")
+def test_job_files(probe, part, told, repair):
+    """A job may open as many files as the site wants."""
+    wanted = str(probe.host.vars.get("base_nofile", 1048576))
+    if told["nofile"] != wanted and part("container") is True and told["nofile"] == part("open_files_limit"):
+        pytest.skip(f"the container itself may open {told['nofile']} files only")
+    require(
+        told["nofile"] == "unlimited" or int(told["nofile"]) >= int(wanted),
+        expected=f"nofile {wanted}",
+        found=told["nofile"],
+        cause="slurmd was started with a lower limit, or the submitting shell's limit was propagated",
+        fix=repair("scheduler"),
     )
 
 
@@ -142,22 +196,3 @@ def test_job_memlock(probe, part, told, repair):
         cause="slurmd was started with a lower limit, or the submitting shell's limit was propagated",
         fix=repair("scheduler"),
     )
-
-
-@pytest.mark.groups("controller", "database", "compute")
-def test_state_directories(probe, part, config, repair):
-    """Slurm's state and secrets can be written by their owner only."""
-    paths = part("paths")
-    for purpose, path in expect.slurm_paths(config, probe.host).items():
-        facts = paths.get(path)
-        if facts is None:
-            fail(expected=f"{purpose} {path}", found="it is missing", fix=repair("accounting"))
-        owner = "root" if purpose == "SlurmdSpoolDir" else str(probe.host.vars.get("slurm_user", "slurm"))
-        forbidden = 0o077 if purpose == "slurmdbd.conf" else 0o022
-        require(
-            facts["owner"] == owner and int(facts["mode"], 8) & forbidden == 0,
-            expected=f"{purpose} {path} owned by {owner}, closed to others",
-            found=f"{facts['owner']}:{facts['group']} {facts['mode']}",
-            cause="anyone who writes there can run jobs as others, or read the database password",
-            fix=f"on {probe.host.name}: chown {owner} {path} && chmod go-w {path}",
-        )

@@ -43,6 +43,26 @@ def test_served(probe, part, cluster):
     )
 
 
+@pytest.mark.groups("controller", "database", "login", "compute", "storage")
+def test_mounted_at_boot(probe, part, repair):
+    """Shared paths are mounted again after a reboot."""
+    answers = {path: facts for path, facts in part("boot_mounts").items() if _is_nfs(facts["now"])}
+    if not answers:
+        pytest.skip("it mounts no path over NFS")
+    for path, facts in answers.items():
+        require(
+            facts["at_boot"],
+            expected=f"a line for {path} in /etc/fstab, an enabled mount unit, or an automount",
+            found=f"{path} is mounted from {facts['now']['source']}, and nothing would mount it at boot",
+            cause="it was mounted by hand",
+            fix=repair("storage"),
+        )
+
+
+def _is_nfs(mount):
+    return bool(mount) and mount["type"].startswith("nfs")
+
+
 def test_writable(probe, part, cluster):
     """Smoke user writes to the shared paths, and reads there what another host wrote."""
     answers = part("shared")
