@@ -110,11 +110,29 @@ class Cluster:
         """Shared path to the host that seeds it."""
         return expect.seed_hosts(self.site)
 
+    @cached_property
+    def files(self) -> dict[str, str | None]:
+        """Digests of the controller's files of Slurm, empty where it cannot be asked."""
+        seed = self.seeds.get(self.controller or "")
+        return (seed.get("files") if seed and not seed.error else None) or {}
+
+    @staticmethod
+    def conf_dir(host: Host) -> str:
+        """Directory of Slurm's files on a host."""
+        return expect.conf_dir(host)
+
+    def known(self, part: str) -> Probe | None:
+        """Whom the others are compared with, None when nobody could say."""
+        asked = [self.seeds[self.controller]] if self.controller in self.seeds else []
+        told = (probe for probe in [*asked, *self.probes.values()] if probe.get(part))
+        return next((probe for probe in told if "error" not in probe.get(part)), None)
+
     def reference(self, part: str) -> Probe:
         """Whom the others are compared with: the controller, also when it is not chosen, else the first who knows."""
-        asked = [self.seeds[self.controller]] if self.controller in self.seeds else []
-        known = (probe for probe in [*asked, *self.probes.values()] if probe.get(part))
-        return next(probe for probe in known if "error" not in probe.get(part))
+        found = self.known(part)
+        if found is None:
+            raise LookupError(f"no host tells about {part.replace('_', ' ')}")
+        return found
 
     def close(self) -> None:
         """End connections."""

@@ -1,12 +1,14 @@
 """What Slurm's clients print, and what we make of it."""
 
+import socket
 import subprocess
 
 import pytest
 from hpcprov.verify.remote import jobs
 
 NODES = (
-    "NodeName=node01 Arch=x86_64 CoresPerSocket=1 CPUAlloc=0 CPUTot=2 CPULoad=0.10 State=IDLE RealMemory=2000 "
+    "NodeName=node01 Arch=x86_64 CoresPerSocket=1 Sockets=2 NodeAddr=node01.data Port=16818 "
+    "CPUAlloc=0 CPUTot=2 CPULoad=0.10 State=IDLE RealMemory=2000 "
     "Partitions=main,debug Version=22.05.8 OS=Linux 6.18 #1 SMP\n"
     "NodeName=node02 CPUTot=4 State=DOWN*+DRAIN RealMemory=2500 Partitions=main "
     "Reason=Low RealMemory (reported:1 < 2) [slurm@2026-12-01T04:00:00] Comment=x\n"
@@ -17,6 +19,7 @@ def test_nodes_are_read_with_their_reason():
     nodes = jobs.parse_nodes(NODES)
     assert nodes["node01"] == {
         "state": "IDLE", "reason": "", "partitions": ["main", "debug"], "cpus": 2, "memory": 2000, "slurm": "22.05.8",
+        "cores": 2, "address": "node01.data", "port": 16818,
     }  # fmt: skip
     assert nodes["node02"]["reason"] == "Low RealMemory (reported:1 < 2) [slurm@2026-12-01T04:00:00]"
 
@@ -37,10 +40,11 @@ def test_each_node_is_asked_in_one_partition_the_default_where_it_can():
 
 
 def test_told_lines_are_read_and_others_ignored():
-    told = jobs.parse_told("Welcome|x\nNODE|node01|node01|64100|unlimited|1024|7|2\n")
+    told = jobs.parse_told("Welcome|x\nNODE|node01|node01|64100|unlimited|1024|7|2|10.0.0.1\n")
     assert told == {
         "node01": {
             "hostname": "node01", "uid": "64100", "memlock": "unlimited", "nofile": "1024", "job": "7", "cpus": "2",
+            "address": "10.0.0.1",
         }
     }  # fmt: skip
 
@@ -72,11 +76,12 @@ class Slurm:
 
 
 def node(state="IDLE"):
-    return {"state": state, "partitions": ["main"], "cpus": 2}
+    return {"state": state, "partitions": ["main"], "cpus": 2, "address": "n", "port": None}
 
 
 def run(monkeypatch, slurm, nodes):
     monkeypatch.setattr(jobs, "tell", slurm)
+    monkeypatch.setattr(jobs, "connect_error", lambda *_: "")
     monkeypatch.setattr(jobs, "default_partition", lambda: "main")
     monkeypatch.setattr(jobs, "command", lambda *_: (0, "NodeName=c State=DOWN* Reason=Not responding [x]\n", ""))
     jobs.job_on_every_node(nodes)
@@ -102,6 +107,7 @@ def test_only_missed_nodes_are_tried_alone_and_say_why(monkeypatch):
 
 
 def test_a_full_node_is_busy_and_not_broken(monkeypatch):
+    monkeypatch.setattr(jobs, "connect_error", lambda *_: "")
     monkeypatch.setattr(jobs, "tell", lambda *_: ({}, "Unable to allocate resources: Immediate execution impossible"))
     monkeypatch.setattr(jobs, "default_partition", lambda: "main")
     monkeypatch.setattr(jobs, "command", lambda *_: (1, "", ""))
@@ -139,3 +145,23 @@ def test_a_node_that_becomes_free_is_waited_for(monkeypatch, state):
 @pytest.mark.parametrize("state", ["MIXED+COMPLETING", "ALLOCATED", "IDLE+COMPLETING+DRAIN", "DOWN*", "IDLE"])
 def test_a_node_that_is_busy_or_out_of_use_is_not_waited_for(state):
     assert jobs.patience(state) == 0
+
+
+def test_no_job_is_sent_to_a_node_whose_slurmd_cannot_be_reached(monkeypatch):
+    slurm = Slurm(["a"])
+    monkeypatch.setattr(jobs, "tell", slurm)
+    monkeypatch.setattr(jobs, "default_partition", lambda: "main")
+    monkeypatch.setattr(jobs, "command", lambda *_: (0, "SlurmdPort              = 16818\n", ""))
+    monkeypatch.setattr(jobs, "connect_error", lambda address, port: f"{address}:{port}" if address == "far" else "")
+    nodes = {"a": node(), "b": {**node(), "address": "far"}}
+    jobs.job_on_every_node(nodes)
+    assert slurm.asked == [("main", ["a"])]
+    assert nodes["b"]["error"] == nodes["b"]["deaf"] == "far:16818"
+
+
+def test_a_port_that_nobody_listens_on_is_told_soon(monkeypatch):
+    monkeypatch.setattr(jobs, "RETRY_AFTER", 0.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert jobs.connect_error("127.0.0.1", port) == ""
+    assert jobs.connect_error("127.0.0.1", port) == f"slurmd's port {port} at 127.0.0.1: Connection refused"

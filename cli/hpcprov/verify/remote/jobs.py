@@ -13,6 +13,7 @@ import functools
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -22,6 +23,8 @@ NAME = "hpcprov-verify"
 GRANT_LIMIT = 30  # seconds to wait for resources; a full cluster must not hang verify
 RUN_LIMIT = 60  # seconds for one step; loaded machines are slow, and nothing healthy waits for it
 ACCOUNTING_LIMIT = 20
+CONNECT_LIMIT = 5  # seconds, for a packet and its answer
+RETRY_AFTER = 2.0
 # A job that ended while slurmd was away keeps its node until slurmctld asks again: KillWait, twice MessageTimeout and
 # the minute between two rounds.
 COMPLETING_LIMIT = 180
@@ -39,11 +42,43 @@ DULL = (
     "has been allocated",
     "Job step aborted",
 )
-TELL = 'echo "NODE|$SLURMD_NODENAME|$(hostname)|$(id -u)|$(ulimit -l)|$(ulimit -n)|$SLURM_JOB_ID|$(nproc)"'
+TELL = (
+    'own=$(getent ahostsv4 "$(hostname)" | head -n 1 | cut -d " " -f 1); '
+    'echo "NODE|$SLURMD_NODENAME|$(hostname)|$(id -u)|$(ulimit -l)|$(ulimit -Hn)|$SLURM_JOB_ID|$(nproc)|$own"'
+)
 
 MPI_SOURCE = r"""
+#include <dirent.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+/* The addresses of this process's own TCP connections to other machines. */
+static void peers(int rank) {
+  static unsigned long own[4096];
+  int count = 0, found;
+  char path[300], target[64], line[512];
+  struct dirent *entry;
+  DIR *open_files = opendir("/proc/self/fd");
+  FILE *table = fopen("/proc/self/net/tcp", "r");
+  while (open_files && (entry = readdir(open_files)) && count < 4096) {
+    snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0) continue;
+    target[length] = 0;
+    if (sscanf(target, "socket:[%lu]", &own[count]) == 1) count++;
+  }
+  while (table && fgets(line, sizeof line, table)) {
+    unsigned here, there, state;
+    unsigned long inode;
+    found = sscanf(line, " %*d: %x:%*x %x:%*x %x %*s %*s %*s %*s %*s %lu", &here, &there, &state, &inode);
+    if (found != 4 || state != 1 || (there & 255) == 127) continue;
+    for (int i = 0; i < count; i++)
+      if (own[i] == inode)
+        printf("PEER|%d|%u.%u.%u.%u|%u.%u.%u.%u\n", rank, here & 255, here >> 8 & 255, here >> 16 & 255, here >> 24,
+               there & 255, there >> 8 & 255, there >> 16 & 255, there >> 24);
+  }
+}
 int main(int argc, char **argv) {
   int rank, size, mine, sum, length;
   char name[MPI_MAX_PROCESSOR_NAME];
@@ -54,6 +89,7 @@ int main(int argc, char **argv) {
   mine = rank + 1;
   MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   printf("RANK|%d|%d|%d|%s\n", rank, size, sum, name);
+  peers(rank);
   MPI_Finalize();
   return 0;
 }
@@ -144,6 +180,9 @@ def parse_nodes(text: str) -> dict[str, dict[str, Any]]:
                 "partitions": [name for name in pairs.get("Partitions", "").split(",") if name],
                 "cpus": int(pairs.get("CPUTot", "1")),
                 "memory": int(pairs.get("RealMemory", "1")),
+                "cores": int(pairs.get("Sockets", "0")) * int(pairs.get("CoresPerSocket", "0")),
+                "address": pairs.get("NodeAddr", pairs["NodeName"]),
+                "port": int(pairs["Port"]) if "Port" in pairs else None,
                 "slurm": pairs.get("Version", ""),
             }
     return nodes
@@ -164,10 +203,10 @@ def parse_told(text: str) -> dict[str, dict[str, Any]]:
     told = {}
     for line in text.splitlines():
         fields = line.split("|")
-        if fields[0] == "NODE" and len(fields) == 8:
+        if fields[0] == "NODE" and len(fields) == 9:
             told[fields[1]] = {
                 "hostname": fields[2], "uid": fields[3], "memlock": fields[4], "nofile": fields[5], "job": fields[6],
-                "cpus": fields[7],
+                "cpus": fields[7], "address": fields[8],
             }  # fmt: skip
     return told
 
@@ -209,9 +248,42 @@ def state_now(name: str, before: str) -> str:
     )
 
 
+def connect_error(address: str, port: int) -> str:
+    """Why slurmd of a node cannot be reached from here, empty when it can. A kernel accepts also under load."""
+    error = ""
+    for pause in (0.0, RETRY_AFTER):  # a slurmd that is just being restarted comes back
+        time.sleep(pause)
+        try:
+            with socket.create_connection((address, port), timeout=CONNECT_LIMIT):
+                return ""
+        except socket.timeout:  # noqa: UP041 (another class before Python 3.10)
+            return f"slurmd's port {port} does not answer"
+        except OSError as problem:
+            error = f"slurmd's port {port} at {address}: {problem.strerror or problem}"
+    return error
+
+
+def slurmd_port() -> int:
+    """The port of all slurmd, as the controller has it."""
+    out = command(["scontrol", "show", "config"], GRANT_LIMIT)[1]
+    told = re.search(r"^SlurmdPort\s*=\s*(\d+)", out, re.M)
+    return int(told.group(1)) if told else 6818
+
+
+def without_deaf(nodes: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The nodes whose slurmd can be reached. Of the others `error` tells why: a job sent there would wait a minute."""
+    port = slurmd_port()
+    with concurrent.futures.ThreadPoolExecutor(max_workers=64) as pool:
+        errors = pool.map(lambda node: connect_error(node["address"], node["port"] or port), nodes.values())
+        for node, error in zip(nodes.values(), errors):  # noqa: B905 (nodes may have Python 3.8)
+            if error:
+                node["error"] = node["deaf"] = error
+    return {name: node for name, node in nodes.items() if "deaf" not in node}
+
+
 def job_on_every_node(nodes: dict[str, dict[str, Any]]) -> None:
     """Add to each usable node what a job said there (`told`), or why none ran (`error`, `busy`)."""
-    usable = {name: node for name, node in nodes.items() if is_usable(node["state"])}
+    usable = without_deaf({name: node for name, node in nodes.items() if is_usable(node["state"])})
     groups = by_partition(usable, default_partition())
     with concurrent.futures.ThreadPoolExecutor(max_workers=16) as pool:
         for told, _ in pool.map(lambda item: tell(*item), groups.items()):
@@ -236,7 +308,7 @@ def fields_after(text: str, *prefix: str) -> list[list[str]]:
 
 def free_text(text: str, part: str) -> str:
     """What a step said besides its marked lines: errors."""
-    marks = ("RANK", "THREADS", "COMPILED", "ENDED")
+    marks = ("RANK", "PEER", "THREADS", "COMPILED", "ENDED")
     if ["124"] in fields_after(text, part, "ENDED"):
         return f"no answer within {RUN_LIMIT} s"
     rows = [row for row in fields_after(text, part) if row and row[0] not in marks]
@@ -270,6 +342,7 @@ def parallel_programs(nodes: dict[str, dict[str, Any]], mpi_type: str) -> dict[s
         "compiled": compiled,
         "build_said": free_text(out, "BUILD"),
         "ranks": fields_after(out, "MPI", "RANK"),
+        "peers": fields_after(out, "MPI", "PEER"),
         "mpi_said": free_text(out, "MPI") or reason(err),
         "threads": fields_after(out, "OPENMP", "THREADS"),
         "openmp_said": free_text(out, "OPENMP"),

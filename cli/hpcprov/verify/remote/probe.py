@@ -40,6 +40,12 @@ def locked_memory_limit() -> str:
     return limit if limit == "unlimited" else str(int(limit) // 1024)
 
 
+def open_files_limit() -> str:
+    """The hard limit of PID 1, see `locked_memory_limit`."""
+    found = re.search(r"^Max open files\s+\S+\s+(\S+)", read("/proc/1/limits"), re.M)
+    return found.group(1) if found else "unlimited"
+
+
 # Services
 
 
@@ -345,6 +351,7 @@ def probe(p: dict[str, Any]) -> dict[str, Callable[[], Any]]:
         "ids": lambda: ids(p["users"]),
         "container": in_container,
         "locked_memory_limit": locked_memory_limit,
+        "open_files_limit": open_files_limit,
         "nfsd": lambda: "nfsd" in read("/proc/filesystems"),
         "shared": lambda: {path: exchange_path(path, entry, p) for path, entry in seeded.items()},
         "paths": lambda: {path: configuration.with_parents(path) for path in p["paths"]},
