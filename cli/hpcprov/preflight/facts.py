@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from hpcprov.preflight.firewall import Filter, parse_iptables, parse_nft
+from hpcprov.preflight.firewall import UNREADABLE, Filter, parse_iptables, parse_nft
 
 MARK = "@@ "
 NO_ANSWER = "timeout"
@@ -235,6 +235,8 @@ class Facts:
     @cached_property
     def filter(self) -> Filter:
         """What the packet filters of the host let through."""
+        if "truncated" in (*self.lines("iptables")[-1:], *self.lines("nft")[-1:]):
+            return Filter([UNREADABLE])
         # iptables on top of nftables shows in both; its own words come first.
         return Filter([*parse_iptables(self.lines("iptables")), *parse_nft(self.lines("nft"))])
 

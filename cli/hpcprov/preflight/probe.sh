@@ -145,14 +145,16 @@ if have dpkg; then
 fi
 
 section nft
-if have nft; then nft list ruleset 2>/dev/null | head -n 5000; fi
+# Half a rule set would say the opposite of the whole.
+bounded() { sed -e '20000s/.*/truncated/' -e 20000q; }
+if have nft; then nft list ruleset 2>/dev/null | bounded; fi
 section iptables
 # Legacy iptables are asked only where they are in use: asking would load their modules.
 if grep -qs filter /proc/net/ip_tables_names; then
   if have iptables-legacy-save; then iptables-legacy-save -t filter; else iptables-save -t filter; fi
 elif have iptables-save && iptables-save -V | grep -q nf_tables; then
   iptables-save -t filter
-fi 2>/dev/null | head -n 5000
+fi 2>/dev/null | bounded
 
 section finished
 date +%s.%N

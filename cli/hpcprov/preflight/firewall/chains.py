@@ -95,6 +95,10 @@ class Ruleset:
     chains: dict[str, Chain] = field(default_factory=dict)
 
 
+# Stands for rules that are too many to be told.
+UNREADABLE = Ruleset("unreadable", chains={"input": Chain("input", "input", rules=[Rule("too many rules", "unknown")])})
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What closes a packet out: the table and chain, and the rule (or the policy)."""
