@@ -16,6 +16,7 @@ from hpcprov.slurm.keys import Key, table
 from hpcprov.slurm.lint.configuration import Configuration, record_table
 from hpcprov.slurm.obsolete import gone, outdated, replacement
 from hpcprov.slurm.options import default_options
+from hpcprov.slurm.owned import SHARED_DIRECTORIES
 from hpcprov.slurm.read import Setting
 from hpcprov.slurm.values import kind_problem, text
 
@@ -51,6 +52,15 @@ _NEEDS_FILES = (
 )
 _TOPOLOGY = ("TopologyPlugin", "TopologyParam", "RoutePlugin")
 _AUTHENTICATION = {"AuthType": "auth/munge", "CredType": "cred/munge", "CryptoType": "cred/munge"}
+# Slurm's defaults that the configurator writes all the same.
+_SLURMS_OWN = {
+    "InactiveLimit": "0",
+    "JobCompType": "jobcomp/none",
+    "MinJobAge": "300",
+    "SlurmdPort": "6818",
+    "SwitchType": "switch/none",
+    "WaitTime": "0",
+}
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _REPEATED = ("Prolog", "Epilog")
 
@@ -77,7 +87,9 @@ def read_controllers(draft: Draft, configuration: Configuration) -> None:
         for machine_name in machine.value.split(","):
             host = _controller(draft, machine, machine_name.strip(), None, old=True)
             if place is not None and host is not None:
-                _address(draft, host, place, place.value, old=True)
+                _address(draft, host, place, place.value)
+            elif place is not None:
+                draft.notes.left(place.place, place.key, place.value, f"there is no host for it, see {name}")
 
 
 def _controller(
@@ -96,7 +108,7 @@ def _controller(
     return host
 
 
-def _address(draft: Draft, host: HostDraft, setting: Setting, address: str, *, old: bool = False) -> None:
+def _address(draft: Draft, host: HostDraft, setting: Setting, address: str) -> None:
     if is_address(address):
         draft.set_host(host, "cluster_address", address, setting.value_place, setting.key)
     elif short_name(address).lower() == host.name.lower():
@@ -114,7 +126,7 @@ def read_options(draft: Draft, configuration: Configuration) -> None:
         for extra in line.settings[1:] if record_table("slurm.conf", line) is None else ():
             draft.notes.left(extra.place, extra.key, extra.value, "Slurm reads one setting a line", "split the line")
         if line.settings and table("slurm.conf").find(line.key) is None:
-            _unknown(draft, line.settings[0])
+            _unknown(draft, configuration, line.settings[0])
     _need_a_database(draft, configuration)
 
 
@@ -126,11 +138,12 @@ def _plain(configuration: Configuration) -> Iterator[tuple[Key, Setting]]:
             yield key, line.settings[0]
 
 
-def _unknown(draft: Draft, setting: Setting) -> None:
+def _unknown(draft: Draft, configuration: Configuration, setting: Setting) -> None:
+    """An option that no release of the key table knows: one with another name today, one that went, or a slip."""
     instead = gone("slurm.conf", setting.key)
     key = table("slurm.conf").find(instead) if instead else None
-    if key is not None and draft.setting("slurm_config", key.name, plain_value(key, setting.value), setting.place):
-        draft.notes.changed(setting.place, setting.key, setting.value, f"slurm_config: {key.name}")
+    if key is not None:
+        _Option(draft, configuration, key, setting, renamed=True).read()
     elif instead:
         draft.notes.changed(setting.place, setting.key, setting.value, f"dropped; today: {instead}")
     else:
@@ -141,7 +154,10 @@ def _unknown(draft: Draft, setting: Setting) -> None:
 class _Option:
     """One plain option on its way."""
 
-    def __init__(self, draft: Draft, configuration: Configuration, key: Key, setting: Setting) -> None:
+    def __init__(
+        self, draft: Draft, configuration: Configuration, key: Key, setting: Setting, *, renamed: bool = False
+    ) -> None:
+        self.renamed = renamed
         self.draft = draft
         self.notes: Notes = draft.notes
         self.configuration = configuration
@@ -151,7 +167,8 @@ class _Option:
         self.value = setting.value
 
     def mapped(self, result: str) -> None:
-        self.notes.mapped(self.setting.place, self.setting.key, self.value, result)
+        tell = self.notes.changed if self.renamed else self.notes.mapped
+        tell(self.setting.place, self.setting.key, self.value, result)
 
     def changed(self, result: str, hint: str | None = None) -> None:
         self.notes.changed(self.setting.place, self.setting.key, self.value, result, hint)
@@ -162,8 +179,8 @@ class _Option:
     def read(self) -> None:
         """The first that knows the option takes it."""
         last = self.configuration.option("slurm.conf", self.name)
-        if last is not self.setting and self.name not in _REPEATED:
-            self.changed(f"dropped: line {last.place.line if last else 0} says it again, and the last one counts")
+        if last is not None and last is not self.setting and self.name not in _REPEATED:
+            self.changed(f"dropped: line {last.place.line} says {self.name} too, and that one counts")
             return
         for step in (self._secret, self._identity, self._follows, self._placed, self._old, self._special):
             if step():
@@ -171,7 +188,7 @@ class _Option:
         self._free()
 
     def _secret(self) -> bool:
-        if self.name not in limits.SECRETS and not is_secret(self.name):
+        if self.name not in limits.SECRETS and (self.value.startswith("/") or not is_secret(self.name)):
             return False
         self.left("a secret is not copied", "hpcprov makes its own database password; change the old one, it was open")
         return True
@@ -189,7 +206,7 @@ class _Option:
             self._database()
             return True
         if self.name == "AccountingStorageType":
-            if self.value.lower().endswith("/slurmdbd"):
+            if self.value.lower().endswith("slurmdbd"):
                 self.mapped("group database: accounting by slurmdbd")
             else:
                 self.changed("accounting by slurmdbd, as hpcprov always makes it")
@@ -236,6 +253,11 @@ class _Option:
     def _no_place(self, value: str) -> str | None:
         if self.name == "SlurmUser":
             return "slurmctld needs no root rights" if value in ("root", "0") else None
+        if value.rstrip("/") in SHARED_DIRECTORIES and value.startswith("/"):
+            return "other programs keep their files there too"
+        other = self.configuration.option("slurm.conf", "SlurmdSpoolDir")
+        if self.name == "StateSaveLocation" and other and other.value.rstrip("/") == value:
+            return "slurmd keeps its files there"
         if re.match(r"/(?:var/)?tmp(?:/|$)|/dev/shm(?:/|$)", value):
             return "everybody can write there"
         return "it differs by node" if "%" in value else None
@@ -327,10 +349,13 @@ class _Option:
             self.left(problem)
         elif _same(self.name, self.value) or (self.name == "SlurmctldParameters" and self.value == "enable_configless"):
             self.mapped("hpcprov's own value")
+        elif self.name not in _ours() and _SLURMS_OWN.get(self.name) == self.value.lower():
+            self.mapped("Slurm's own default")
         elif self.draft.setting(
             "slurm_config", self.name, self._merged(plain_value(self.key, self.value)), self.setting.place
         ):
-            self.mapped(f"slurm_config: {self.name}")
+            accounts = "; list who may submit in slurm_accounts" if self.name == "AccountingStorageEnforce" else ""
+            self.mapped(f"slurm_config: {self.name}{accounts}")
         else:
             kept = self.draft.variables["slurm_config"].value[self.name]
             self.changed(f"slurm_config: {self.name}: {kept} was kept, which another line or file says")

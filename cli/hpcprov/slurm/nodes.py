@@ -112,12 +112,14 @@ def arithmetic_problems(keys: Mapping[str, Any]) -> list[str]:
     ]
     if problems or "CPUs" not in keys or not any(name in keys for name in _TOPOLOGY):
         return problems
-    boards, sockets, cores, threads = (_number(keys.get(name, 1)) or 1 for name in _TOPOLOGY)
-    allowed = {boards * sockets * cores, boards * sockets * cores * threads, boards * sockets}
-    if _number(keys["CPUs"]) not in allowed:
+    boards, per_board, cores, threads = (_number(keys.get(name, 1)) or 1 for name in _TOPOLOGY)
+    cpus = _number(keys["CPUs"]) or 1
+    # Where they are not given, Slurm makes as many sockets as the CPUs need.
+    sockets = boards * per_board if "SocketsPerBoard" in keys else max(cpus // (cores * threads), 1)
+    if cpus not in (sockets, sockets * cores, sockets * cores * threads):
         return [
-            f"CPUs={keys['CPUs']} fits neither {boards * sockets} sockets x {cores} cores = "
-            f"{boards * sockets * cores}, nor x {threads} threads = {boards * sockets * cores * threads}"
+            f"CPUs={keys['CPUs']} fits neither {sockets} sockets x {cores} cores = "
+            f"{sockets * cores}, nor x {threads} threads = {sockets * cores * threads}"
         ]
     return []
 

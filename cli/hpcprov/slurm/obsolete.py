@@ -107,6 +107,7 @@ VALUES: dict[str, dict[str, tuple[str, str | None]]] = {
         "task/cray": ("22.05", "task/cgroup,task/affinity"),
         "task/cray_aries": ("24.11", "task/cgroup,task/affinity"),
     },
+    "TaskPluginParam": {"sched": ("22.05", None), "cpusets": ("22.05", None)},
     "JobCompType": {"jobcomp/slurmdbd": ("22.05", "jobcomp/none")},
     "TopologyPlugin": {"topology/node_rank": ("22.05", "topology/tree")},
 }

@@ -17,6 +17,8 @@ ELSEWHERE = {
         "group controller and the addresses of its hosts",
     ),
 }
+# Directories of the system, which must not become a daemon's own.
+SHARED_DIRECTORIES = ("", "/etc", "/home", "/opt", "/run", "/srv", "/usr", "/var", "/var/lib", "/var/run", "/var/spool")
 # Option: where the site says it. These may stand in slurm_config too, with the same value.
 _FOLLOWS = {
     "ClusterName": "cluster_name",

@@ -68,6 +68,23 @@ CASES = [
         nodes="NodeName=DEFAULT CPUs=2 RealMemory=100\n"
         "NodeName=c1 NodeAddr=127.0.0.1\nNodeName=c2 NodeAddr=127.0.0.2\n",
     ),
+    *(
+        Case(
+            f"{numbers} leaves the sockets to Slurm",
+            None,
+            nodes=f"NodeName=c[1-2] NodeAddr=127.0.0.11 {numbers} RealMemory=9\n",
+        )
+        for numbers in ("CPUs=4 ThreadsPerCore=1", "CPUs=4 CoresPerSocket=2", "CPUs=4 Boards=2", "CPUs=8 Boards=2")
+    ),
+    *(
+        Case(
+            f"{numbers} fits no number of sockets",
+            "cpus",
+            nodes=f"NodeName=c[1-2] NodeAddr=127.0.0.11 {numbers} RealMemory=9\n",
+        )
+        for numbers in ("CPUs=5 CoresPerSocket=2", "CPUs=4 Sockets=2", "CPUs=3 CoresPerSocket=4")
+    ),
+    Case("parameter that went", "old-value", "TaskPluginParam=Sched\n"),
     Case("SLM-15 unknown node", "partition-nodes", partition="PartitionName=p Nodes=c[1-3] Default=YES\n"),
     Case("SLM-15 node of another case", "partition-nodes", partition="PartitionName=p Nodes=C1 Default=YES\n"),
     Case("node set", None, partition="NodeSet=s Nodes=c1\nPartitionName=p Nodes=s,c2 Default=YES\n"),

@@ -35,7 +35,7 @@ def controller(configuration: Configuration) -> Iterator[Finding]:
     if hosts and old:
         message = "ControlMachine is ignored, since SlurmctldHost is set"
         yield old.place.finding("controller", message, hint="remove it")
-    for setting in hosts:
+    for setting in hosts or ([old] if old else []):
         match = _HOST.match(setting.value)
         if match is None:
             message = f'"{setting.value}" is no host'

@@ -9,6 +9,7 @@ from hpcprov.errors import Finding
 from hpcprov.slurm import limits
 from hpcprov.slurm.lint.configuration import Configuration
 from hpcprov.slurm.lint.registry import rule
+from hpcprov.slurm.owned import SHARED_DIRECTORIES
 
 _WORLD = ("/tmp", "/var/tmp", "/dev/shm")
 
@@ -36,6 +37,10 @@ def state(configuration: Configuration) -> Iterator[Finding]:
                 hint = "write StateSaveLocation=/var/lib/slurm/slurmctld, owned by SlurmUser, mode 0700"
                 yield configuration.place("slurm.conf").finding("state-directory", message, level="warning", hint=hint)
             continue
+        if setting.value.rstrip("/") in SHARED_DIRECTORIES:
+            message = f"{name}={setting.value}: other programs keep their files there too"
+            hint = f"write {name}=/var/lib/slurm/{'slurmctld' if name.startswith('State') else 'slurmd'}"
+            yield setting.value_place.finding("state-directory", message, level="warning", hint=hint)
         if any(PurePosixPath(setting.value).is_relative_to(folder) for folder in _WORLD):
             message = f"{name}={setting.value}: everybody can write there, and a reboot may empty it"
             hint = f"write {name}=/var/lib/slurm/{'slurmctld' if name.startswith('State') else 'slurmd'}"
