@@ -54,7 +54,10 @@ hpcprov_versions: {description: Name to version for the report of a deploy., typ
 seconds: {description: Time of each step of a build., type: dict, returned: when it was built}
 """
 
+import csv
+import glob
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -153,6 +156,17 @@ def sha256(path):
     return digest.hexdigest()
 
 
+def has_its_files(record):
+    """Whether all that the RECORD of an installed package lists with a size is there, in that size."""
+    packages = os.path.dirname(os.path.dirname(record))
+    with open(record, newline="") as handle:
+        sizes = [(row[0], int(row[2])) for row in csv.reader(handle) if len(row) == 3 and row[2]]
+    try:
+        return all(os.stat(os.path.join(packages, name)).st_size == size for name, size in sizes)
+    except OSError:
+        return False
+
+
 class Environment:
     """One environment of the site, with all its builds."""
 
@@ -177,13 +191,25 @@ class Environment:
         return read_json(os.path.join(self.current, STAMP))
 
     def is_current(self):
-        """The build that `current` points at is complete, is what is wanted, and has its modulefile."""
+        """The build that `current` points at is whole, is what is wanted, and has its modulefile."""
         stamp = self.stamp()
         return (
             stamp.get("wanted") == self.wanted()
-            and os.path.exists(os.path.join(self.current, "bin", "python"))
             and os.path.exists(os.path.join(self.modules, stamp["module_version"] + ".lua"))
+            and self.is_whole(self.current)
         )
+
+    def is_whole(self, path):
+        """Each installed file is there and as long as its package says: a look at all of them takes half a second."""
+        stamp = read_json(os.path.join(path, STAMP))
+        records = glob.glob(os.path.join(path, "lib", "python*", "site-packages", "*.dist-info", "RECORD"))
+        if (
+            not stamp
+            or len(records) < len(stamp["packages"])
+            or not os.path.exists(os.path.join(path, "bin", "python"))
+        ):
+            return False
+        return all(has_its_files(record) for record in records)
 
     def present(self):
         try:
@@ -199,8 +225,7 @@ class Environment:
 
     def build(self):
         """Everything up to the switch happens in a directory that nobody uses yet."""
-        lock = self.p["lock"]
-        path = os.path.join(self.folder, "{}-{}".format(lock["version"], lock["hash"][:8]))
+        path = self.place()
         self.timed("check", self.check)
         if not os.path.exists(os.path.join(path, STAMP)):
             shutil.rmtree(path, ignore_errors=True)
@@ -212,6 +237,13 @@ class Environment:
         self.put_stamp(path)
         self.switch(path)
         self.prune()
+
+    def place(self):
+        """Where the build is or goes. Beside a damaged one: jobs that run in it may still live."""
+        lock = self.p["lock"]
+        first = os.path.join(self.folder, "{}-{}".format(lock["version"], lock["hash"][:8]))
+        places = itertools.chain([first], ("%s-%d" % (first, number) for number in itertools.count(2)))
+        return next(path for path in places if not os.path.exists(os.path.join(path, STAMP)) or self.is_whole(path))
 
     def check(self):
         """Each wheel is checked against the lock before it counts."""

@@ -82,6 +82,28 @@ def test_build_that_does_not_import_leaves_the_old_one(params: dict[str, Any], t
     assert sorted(path.name for path in folder.iterdir()) == ["2.13.0+cpu-aaaaaaaa", "current"]
 
 
+def put_package(environment: Any) -> Path:
+    """Install a package of one file into the current build, as an installer would; that file."""
+    packages = next(Path(environment.current).glob("lib/python*/site-packages"))
+    (packages / "tool-1.dist-info").mkdir()
+    (packages / "tool-1.dist-info" / "RECORD").write_text("tool.py,sha256=x,6\ntool-1.dist-info/RECORD,,\n")
+    (packages / "tool.py").write_text("x = 1\n")
+    return packages / "tool.py"
+
+
+@pytest.mark.parametrize("damage", ["lost", "cut"])
+def test_damaged_build_is_made_again_beside_it(params: dict[str, Any], tmp_path: Path, damage: str) -> None:
+    environment = build(params)
+    file = put_package(environment)
+    assert environment.is_current()
+    file.unlink() if damage == "lost" else file.write_text("x")
+    assert not environment.is_current()
+    assert build(params).is_current()
+    current = tmp_path / "software" / "pytorch" / "current"
+    assert current.resolve().name == "2.13.0+cpu-aaaaaaaa-2"
+    assert (tmp_path / "software" / "pytorch" / "2.13.0+cpu-aaaaaaaa").is_dir()
+
+
 def test_leftover_of_an_interrupted_build_is_replaced(params: dict[str, Any], tmp_path: Path) -> None:
     leftover = tmp_path / "software" / "pytorch" / "2.13.0+cpu-aaaaaaaa"
     leftover.mkdir(parents=True)
