@@ -1,7 +1,7 @@
 """Do programs run in parallel, across nodes and within one?"""
 
 import pytest
-from hpcprov.verify import expect
+from hpcprov.verify import causes, expect, judge
 from hpcprov.verify.checks import require
 
 
@@ -14,14 +14,15 @@ def test_mpi_plugin(probe, part, cluster, repair):
         any(kind.startswith(wanted) for kind in answer["types"]),
         expected=f"{wanted} in srun --mpi=list",
         found=" ".join(answer["types"]) or answer["error"],
+        follows=causes.of_client(cluster, probe.host.name) if not answer["types"] else None,
         cause=f"Slurm's {wanted} plugin is not installed",
         fix=repair("scheduler"),
     )
 
 
 @pytest.mark.groups("compute")
-def test_pmix_library(probe, part, cluster):
-    """PMIx library that Slurm's plugin loads is there."""
+def test_pmix_library(probe, part, cluster, repair):
+    """PMIx library that Slurm's plugin needs loads."""
     if expect.mpi_type(cluster.site) != "pmix":
         pytest.skip("the site's MPI does not use PMIx")
     facts = part("pmix")
@@ -34,6 +35,13 @@ def test_pmix_library(probe, part, cluster):
         cause="libpmix-dev is missing; every step with --mpi=pmix would hang",
         fix=f"on {probe.host.name}: apt-get install --reinstall libpmix-dev",
     )
+    require(
+        facts["error"] is None,
+        expected=f"{facts['library']} loads",
+        found=facts["error"],
+        cause="a library that it needs is missing or another version; every step with --mpi=pmix would hang",
+        fix=f"on {probe.host.name}: ldd {facts['library']} | grep 'not found'; then {repair('scheduler')}",
+    )
 
 
 def _require_compiled(parallel, kind, repair):
@@ -45,6 +53,15 @@ def _require_compiled(parallel, kind, repair):
         cause="compilers are missing, or /tmp cannot be written",
         fix=repair("mpi"),
     )
+
+
+def _pmix_of(cluster, nodes):
+    """The node whose PMIx library is known not to load."""
+    for host in cluster.chosen:
+        facts = cluster.probes[host.name].get("pmix") or {}
+        if host.node_name in nodes and facts.get("packaged") and (not facts["library"] or facts["error"]):
+            return f"the PMIx library of {host.name} does not load"
+    return None
 
 
 def test_mpi_program(parallel, two_nodes, cluster, repair):
@@ -61,6 +78,7 @@ def test_mpi_program(parallel, two_nodes, cluster, repair):
         [rank[0] for rank in said] == [str(number) for number in range(len(nodes))]
         and all(rank[1:3] == (size, total) for rank in said),
         expected=f"ranks 0 to {len(nodes) - 1} of {size}, each with the sum {total}",
+        follows=_pmix_of(cluster, nodes),
         found=(shown or "no rank reported") + (f"; it said: {parallel['mpi_said']}" if parallel["mpi_said"] else ""),
         cause=f"the {kind} plugin or its library on a node, or MPI on the wrong network interface",
         fix=f"srun -N2 -w {','.join(nodes)} --mpi={kind} PROGRAM; see libpmix and OMPI_MCA_btl_tcp_if_include",
@@ -71,6 +89,22 @@ def test_mpi_program(parallel, two_nodes, cluster, repair):
         expected=f"one rank on each of {', '.join(nodes)}",
         found=f"ranks on {', '.join(sorted(hosts))}",
         fix=f"srun -N2 -w {','.join(nodes)} hostname",
+    )
+
+
+def test_mpi_network(parallel, two_nodes, cluster):
+    """MPI ranks talk over the cluster network only."""
+    peers = [address for _, *both in parallel["peers"] for address in both]
+    if not peers:
+        pytest.skip("no TCP between the ranks: they did not run, or talk over a faster network")
+    networks = expect.mpi_networks(cluster.site)
+    wrong = judge.outside(peers, networks)
+    require(
+        not wrong,
+        expected=f"addresses in {', '.join(networks)}",
+        found=", ".join(wrong),
+        cause="MPI chose another interface (Docker's, management): openmpi-mca-params.conf does not name mpi_networks",
+        fix=f"hpcprov deploy {cluster.site.path} --from mpi --to mpi",
     )
 
 

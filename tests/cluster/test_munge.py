@@ -1,7 +1,7 @@
 """Does everyone trust everyone's credentials?"""
 
 import pytest
-from hpcprov.verify import expect
+from hpcprov.verify import causes, expect
 from hpcprov.verify.checks import fail, require
 
 pytestmark = pytest.mark.groups(*expect.MUNGE_GROUPS)
@@ -10,42 +10,6 @@ OTHER_KEY = "the munge keys differ, or munged was not restarted after the key ch
 OTHER_TIME = "the clocks differ"
 SILENT = "munged does not run"
 CAUSES = {"Invalid credential": OTHER_KEY, "Expired credential": OTHER_TIME, "Rewound credential": OTHER_TIME}
-
-
-def _require_decoded(answer, maker, reader, probe, repair):
-    if answer is None:
-        pytest.skip(f"{maker} made no credential")
-    cause = next((cause for status, cause in CAUSES.items() if status in answer["status"]), SILENT)
-    fixes = {OTHER_KEY: repair("base", "scheduler"), OTHER_TIME: f"on {probe.host.name}: chronyc makestep"}
-    require(
-        answer["ok"],
-        expected=f"{reader} accepts a credential made on {maker}",
-        found=answer["status"],
-        cause=cause,
-        fix=fixes.get(cause) or f"on {probe.host.name}: {expect.restart(probe.host, 'munge')}",
-    )
-
-
-def test_from_controller(probe, part, cluster, repair):
-    """Munge credential of the controller is accepted here."""
-    _require_decoded(part("decoded"), cluster.controller, probe.host.name, probe, repair)
-
-
-def test_to_controller(probe, cluster, repair):
-    """Munge credential made here is accepted on the controller."""
-    collected = cluster.collected.get(cluster.controller)
-    if collected is None or collected.error:
-        pytest.skip("the controller does not answer")
-    made = probe.get("munge")
-    if "error" in made:
-        fail(
-            expected="munge makes a credential",
-            found=made["error"],
-            cause=SILENT,
-            fix=f"on {probe.host.name}: {expect.restart(probe.host, 'munge')}",
-        )
-    answer = collected.get("decoded").get(probe.host.name)
-    _require_decoded(answer, probe.host.name, cluster.controller, probe, repair)
 
 
 def test_key_private(probe, part):
@@ -80,3 +44,53 @@ def test_same_key(probe, part, cluster, repair):
         cause="the key was made on the host, or rotated without it",
         fix=repair("base", "scheduler"),
     )
+
+
+def _require_decoded(answer, maker, reader, cluster, repair):
+    asked = cluster.site.hosts[reader]
+    if answer is None:
+        pytest.skip(f"{maker} made no credential")
+    cause = next((cause for status, cause in CAUSES.items() if status in answer["status"]), SILENT)
+    fixes = {OTHER_KEY: repair("base", "scheduler"), OTHER_TIME: f"on {reader}: chronyc makestep"}
+    require(
+        answer["ok"],
+        expected=f"{reader} accepts a credential made on {maker}",
+        found=answer["status"],
+        follows=causes.of_munge(cluster, reader) or causes.of_munge(cluster, maker),
+        cause=cause,
+        fix=fixes.get(cause) or f"on {reader}: {expect.restart(asked, 'munge')}",
+    )
+
+
+def test_from_controller(probe, part, cluster, repair):
+    """Munge credential of the controller is accepted here."""
+    _require_decoded(part("decoded"), cluster.controller, probe.host.name, cluster, repair)
+
+
+def test_to_controller(probe, cluster, repair):
+    """Munge credential made here is accepted on the controller."""
+    collected = cluster.collected.get(cluster.controller)
+    if collected is None or collected.error:
+        pytest.skip("the controller does not answer")
+    made = probe.get("munge")
+    if "error" in made:
+        fail(
+            expected="munge makes a credential",
+            found=made["error"],
+            follows=causes.of_munge(cluster, probe.host.name),
+            cause=SILENT,
+            fix=f"on {probe.host.name}: {expect.restart(probe.host, 'munge')}",
+        )
+    answer = collected.get("decoded").get(probe.host.name)
+    _require_decoded(answer, probe.host.name, cluster.controller, cluster, repair)
+
+
+def test_among_hosts(probe, cluster, repair):
+    """Munge credentials of the other hosts are accepted here (of eight neighbours on a large site)."""
+    collected = cluster.collected.get(probe.host.name)
+    if probe.host.name == cluster.controller:
+        return  # it reads those of all hosts, see above
+    if collected is None or collected.error or not collected.get("decoded"):
+        pytest.skip("no other host made a credential")
+    for maker, answer in collected.get("decoded").items():
+        _require_decoded(answer, maker, probe.host.name, cluster, repair)

@@ -1,7 +1,7 @@
 """Do modules load, and do the frameworks import?"""
 
 import pytest
-from hpcprov.verify import expect
+from hpcprov.verify import causes, expect
 from hpcprov.verify.checks import fail, require
 
 
@@ -19,7 +19,7 @@ def test_modules(part, repair):
 
 
 @pytest.mark.groups("compute")
-def test_frameworks(probe, repair):
+def test_frameworks(probe, cluster, repair):
     """Training frameworks load as a module and import."""
     wanted = expect.frameworks(probe.host)
     if not wanted:
@@ -30,6 +30,7 @@ def test_frameworks(probe, repair):
             fail(
                 expected=f"module load {module} and import {package}",
                 found=answer["error"],
-                cause="shared storage is not mounted here, or the environment is broken",
+                follows=causes.of_storage(cluster, probe.host.name),
+                cause="the environment on the share is broken",
                 fix=repair("frameworks"),
             )

@@ -63,7 +63,7 @@ def _is_nfs(mount):
     return bool(mount) and mount["type"].startswith("nfs")
 
 
-def test_writable(probe, part, cluster):
+def test_writable(probe, part, cluster, repair):
     """Smoke user writes to the shared paths, and reads there what another host wrote."""
     answers = part("shared")
     checked = 0
@@ -79,21 +79,47 @@ def test_writable(probe, part, cluster):
             fail(
                 expected=f"{cluster.smoke_user} writes and reads on {path}",
                 found=error,
-                cause=_cause(error),
-                fix=f"on {probe.host.name}: findmnt -T {path}; df -h {path}; ls -ld {path}/*",
+                cause=_cause(error, _facts(cluster, probe, path), path),
+                fix=_fix(error, _facts(cluster, probe, path), path, probe, repair),
             )
     if not checked:
         pytest.skip("the host that serves the path cannot write to it")
 
 
-def _cause(error):
+def _facts(cluster, probe, path):
+    """The mount under the path as this host sees it."""
+    answer = (probe.get("shared") or {}).get(path)
+    return answer or cluster.seeds[cluster.seed_of[path]].get("shared")[path]
+
+
+def _cause(error, facts, path):
+    """Read-only, full, hung and not mounted each have their own words."""
     causes = {
-        "Read-only": "mounted read-only",
+        "Read-only": f"{path} is mounted read-only" if facts["mounted_at"] != "/" else "the root disk is read-only",
         "No space": "the file system is full",
-        "Permission": "no directory there may be written by the user",
-        "no answer": "the server does not answer",
+        "Disk quota": "the user's quota is used up",
+        "Stale": "the server's export was made anew while it was mounted (stale file handle)",
+        "no answer": "the mount hangs: its server does not answer",
     }
-    return next((cause for word, cause in causes.items() if word in error), "not mounted here")
+    told = next((cause for word, cause in causes.items() if word in error), None)
+    if told:
+        return told
+    if facts["mounted_at"] == "/" and path != "/":
+        return f"{path} is not mounted here"
+    return "no directory there may be written by the user" if "Permission" in error else f"{path} is not mounted here"
+
+
+def _fix(error, facts, path, probe, repair):
+    on = f"on {probe.host.name}: "
+    if "No space" in error:
+        return f"{on}df -h {path}; du -xsh {path}/* | sort -h | tail"
+    if "Read-only" in error and facts["mounted_at"] != "/":
+        return f"{on}mount -o remount,rw {facts['mounted_at']}; or {repair('storage')}"
+    if "Stale" in error:
+        return f"{on}umount -l {path} && mount {path}"
+    if facts["mounted_at"] == "/" or "no answer" in error:
+        return f"{on}mount {path}; or {repair('storage')}"
+    return f"{on}findmnt -T {path}; df -h {path}; ls -ld {path}/*"
 
 
 def test_same_everywhere(probe, part, cluster):

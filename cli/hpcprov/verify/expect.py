@@ -182,6 +182,14 @@ def mpi_type(site: Site) -> str:
     return "pmi2" if site.vars.get("mpi_implementation") == "mpich" else "pmix"
 
 
+def mpi_networks(site: Site) -> list[str]:
+    """Networks that MPI may talk over, CIDR."""
+    given = site.vars.get("mpi_networks") or [site.vars.get("cluster_network")]
+    return [str(network) for network in given if network and "{{" not in str(network)] or [
+        str(site.vars["cluster_network"])
+    ]
+
+
 def daemon(host: Host) -> str | None:
     """The Slurm program whose version counts on this host."""
     return next((program for group, program in DAEMONS.items() if host.is_in(group)), None)

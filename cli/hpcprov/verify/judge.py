@@ -71,3 +71,9 @@ def outside(addresses: Iterable[str], networks: Iterable[str]) -> list[str]:
 def names_controller(known_host: str, addresses: Iterable[str]) -> bool:
     """The controller that slurmdbd has is one of these names or addresses."""
     return known_host in addresses or known_host.split(".", maxsplit=1)[0] in addresses
+
+
+def in_ports(port: str, configured: str) -> bool:
+    """`port` is one of SlurmctldPort, a number or a range such as `6817-6820`."""
+    first, _, last = configured.partition("-")
+    return port.isdecimal() and int(first) <= int(port) <= int(last or first)
