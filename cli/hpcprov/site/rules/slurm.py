@@ -13,6 +13,7 @@ from hpcprov.site.templating import holds_template
 from hpcprov.slurm.errors import SlurmConfigError
 from hpcprov.slurm.gres import node_gres
 from hpcprov.slurm.keys import RENAMED, Key, release_of, table
+from hpcprov.slurm.limits import PORTS
 from hpcprov.slurm.nodes import arithmetic_problems, canonical
 from hpcprov.slurm.owned import ELSEWHERE, contradiction, site_values
 from hpcprov.slurm.site import daemons_of
@@ -114,6 +115,8 @@ def free_values(draft: Draft) -> Iterator[Finding]:
 def _value_problem(key: Key, value: Any) -> str | None:
     if value is None or isinstance(value, list):
         return None
+    if key.name in PORTS and str(value).isdecimal():
+        return None  # the rule for limits tells a number that is no port
     try:
         written = text(value)
     except SlurmConfigError as error:
