@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hpcprov.importers.draft import Draft, HostDraft, Value
 from hpcprov.site.findings import Place
+from hpcprov.site.flow import flow
 from hpcprov.site.model import GROUPS
 from hpcprov.slurm.hostlist import fold, split
 
@@ -69,22 +68,6 @@ def _block(name: str, value: Any, indent: int) -> Iterator[str]:
         yield from (f"{pad}  - {flow(item)}" for item in value)
     else:
         yield from (f"{pad}  {flow(key)}: {flow(item)}" for key, item in value.items())
-
-
-def flow(value: Any) -> str:
-    """A value on one line, quoted where YAML 1.1 would read it otherwise."""
-    options: dict[str, Any] = {"default_flow_style": True, "width": 10**9, "sort_keys": False, "allow_unicode": True}
-    dumped: str = yaml.safe_dump(_plain(value), **options)
-    return dumped.removesuffix("...\n").strip()
-
-
-def _plain(value: Any) -> Any:
-    """Without the marks of our own reader."""
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {_plain(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def host_variables(host: HostDraft) -> dict[str, Value]:

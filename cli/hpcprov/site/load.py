@@ -20,10 +20,11 @@ from hpcprov.site.variables import Variables
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a check. `site` is there unless a finding is an error."""
+    """The outcome of a check. `site` is there unless a finding is an error, `draft` where hosts could be read."""
 
     site: Site | None
     findings: list[Finding]
+    draft: Draft | None = None
 
 
 def load_site(path: Path) -> Site:
@@ -34,19 +35,27 @@ def load_site(path: Path) -> Site:
     return report.site
 
 
-def check_site(path: Path) -> Report:
-    """Read a site file and tell every mistake in one pass."""
+def load_draft(path: Path) -> Draft:
+    """As `load_site`, with the places where everything was written."""
+    report = check_site(path)
+    if report.site is None or report.draft is None:
+        raise site_error(path, report.findings)
+    return report.draft
+
+
+def check_site(path: Path, *, text: str | None = None) -> Report:
+    """Read a site file and tell every mistake in one pass. `text` is judged as if the file held it."""
     findings = Findings()
-    draft = _draft(path, findings)
+    draft = _draft(path, findings, text)
     if draft is not None:
         run_rules(draft, findings)
     ordered = fold_ranges(findings.ordered(), draft.site.hosts if draft is not None else ())
     site = draft.site if draft is not None and not errors_of(ordered) else None
-    return Report(site, ordered)
+    return Report(site, ordered, draft)
 
 
-def _draft(path: Path, findings: Findings) -> Draft | None:
-    document = _readable(path, findings)
+def _draft(path: Path, findings: Findings, text: str | None) -> Draft | None:
+    document = _readable(path, findings, text)
     if document is None:
         return None
     tree = read_tree(document, findings)
@@ -58,13 +67,13 @@ def _draft(path: Path, findings: Findings) -> Draft | None:
     return _Assembly(path, tree, variables).draft(misread=bool(errors_of(findings.items)))
 
 
-def _readable(path: Path, findings: Findings) -> Document | None:
+def _readable(path: Path, findings: Findings, text: str | None) -> Document | None:
     """The document, unless it is no YAML inventory at all."""
     obstacle = _not_yaml(path)
     if obstacle is not None:
         findings.error(Place(path), *obstacle)
         return None
-    document = read_document(path, findings)
+    document = read_document(path, findings, text=text)
     if document is None:
         return None
     obstacle = _not_inventory(document)

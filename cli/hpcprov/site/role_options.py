@@ -11,7 +11,7 @@ from typing import Any
 from hpcprov.paths import project_root
 from hpcprov.site.document import read_document
 from hpcprov.site.findings import Findings, did_you_mean
-from hpcprov.site.scalars import Base60, Vaulted
+from hpcprov.site.scalars import Base60, Octal, Vaulted
 from hpcprov.site.templating import is_template
 
 
@@ -67,7 +67,7 @@ def _item_problems(option: Option, index: int, item: Any) -> Iterator[Problem]:
 
 def _is_open(value: Any) -> bool:
     """Values that another rule judges, or that nobody can judge here."""
-    return value is None or is_template(value) or isinstance(value, Base60 | Vaulted)
+    return value is None or is_template(value) or isinstance(value, Base60 | Octal | Vaulted)
 
 
 def _choice_problem(choices: tuple[str, ...], value: Any) -> Problem:

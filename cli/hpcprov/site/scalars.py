@@ -1,7 +1,7 @@
-"""Reads YAML scalars as Ansible does (YAML 1.1), except that a base-60 number keeps its text.
+"""Reads YAML scalars as Ansible does (YAML 1.1), except that base-60 and octal numbers keep their text.
 
-YAML 1.1 turns `1:30:00` into 5400 and `52:54:00:12:34:56` into 41135085296. Once Ansible has read it so, the
-text is lost; here it is kept, marked, and a rule asks for quotes.
+YAML 1.1 turns `1:30:00` into 5400, `52:54:00:12:34:56` into 41135085296 and `05001` into 2561. Once Ansible has
+read it so, the text is lost; here it is kept, marked, and a rule asks for quotes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ class Base60(str):
     __slots__ = ()
 
 
+class Octal(str):
+    """Text that Ansible would read as an octal number, because it begins with a zero and is not quoted."""
+
+    __slots__ = ()
+
+
 class Vaulted(str):
     """A value encrypted with ansible-vault. What it says is not known here."""
 
@@ -33,7 +39,7 @@ class Unsafe(str):
     __slots__ = ()
 
 
-def _integer(text: str) -> int | Base60:
+def _integer(text: str) -> int | Base60 | Octal:
     if ":" in text:
         return Base60(text)
     sign = -1 if text.startswith("-") else 1
@@ -41,7 +47,7 @@ def _integer(text: str) -> int | Base60:
     for prefix, base in (("0b", 2), ("0x", 16)):
         if digits.startswith(prefix):
             return sign * int(digits[2:], base)
-    return sign * (int(digits, 8) if len(digits) > 1 and digits.startswith("0") else int(digits))
+    return Octal(text) if len(digits) > 1 and digits.startswith("0") else sign * int(digits)
 
 
 def _real(text: str) -> float | Base60:

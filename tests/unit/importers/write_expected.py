@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from test_cases import CASES, imported
+from test_import_cases import CASES, imported
 
 for folder in CASES:
     (folder / "expect.yaml").write_text(imported(folder).text.replace(f"{folder}/", ""))

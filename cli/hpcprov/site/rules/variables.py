@@ -12,7 +12,7 @@ from hpcprov.errors import Finding
 from hpcprov.site.findings import did_you_mean
 from hpcprov.site.role_options import Option, problems, role_options
 from hpcprov.site.rules.registry import Draft, rule
-from hpcprov.site.scalars import Base60
+from hpcprov.site.scalars import Base60, Octal
 from hpcprov.site.templating import is_template
 
 # Each of these belongs to a role or to the site: what no role reads is a slip, or stands under the wrong prefix.
@@ -22,6 +22,8 @@ _ROLE_PREFIXES = (
 )
 # Others set such names too; only those that are nearly ours are told.
 _SHARED_PREFIXES = ("bmc_", "ansible_")
+# Names of variables that hold an octal mode such as 0644.
+_MODE = re.compile(r"mode|mask|perm", re.IGNORECASE)
 # Real variables of Ansible that look like slips of ours.
 _NOT_A_SLIP = ("ansible_become_user", "ansible_ssh_user", "ansible_ssh_host", "ansible_ssh_port")
 
@@ -36,6 +38,20 @@ def unquoted_colons(draft: Draft) -> Iterator[Finding]:
                     "unquoted-colons",
                     f"{path[-1]}: {value} is read as a number in base 60",
                     hint=f'quote it: "{value}"',
+                )
+
+
+@rule("octal")
+def octal(draft: Draft) -> Iterator[Finding]:
+    """Ansible reads 05001 as the octal number 2561. Where a mode is meant that is right, elsewhere it is not."""
+    for layer in draft.variables.all_layers():
+        for path, value in _walk(layer.values):
+            if isinstance(value, Octal) and not _MODE.search(str(path[-1])):
+                comes_to = int(value.replace("_", ""), 8)
+                yield layer.place(*path).finding(
+                    "octal",
+                    f"{path[-1]}: {value} is read as the octal number {comes_to}",
+                    hint=f'write {value.replace("_", "").lstrip("0") or 0}, or quote it: "{value}"',
                 )
 
 
