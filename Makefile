@@ -6,10 +6,10 @@ SITE ?= inventory/lab.yaml
 # Two workers: the scenarios are bound by the processor, and each starts containers of its own.
 JOBS ?= 2
 
-.PHONY: help setup browser deploy test lint format unit molecule e2e bench clean
+.PHONY: help setup browser deploy test lint format unit molecule e2e test-faults bench clean
 
 help: ## Show the targets
-	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
 
 setup: $(VENV)/.installed ## Install what the control host needs
 
@@ -50,6 +50,9 @@ molecule: setup ## Role tests in containers
 
 e2e: setup ## The whole line on a lab of its own
 	$(BIN)/pytest tests/e2e
+
+test-faults: setup ## Each fault injected, named by one command, mended; the matrix is printed (a quarter of an hour)
+	$(BIN)/pytest tests/faults
 
 bench: setup ## Measurements, as ratios in one run
 	$(BIN)/pytest tests/bench
