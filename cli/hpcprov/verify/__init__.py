@@ -40,16 +40,28 @@ def run(
     unknown = [name for name in hosts if name not in {host.name for host in site.cluster_hosts}]
     if unknown:
         raise UsageError(f"no host {', '.join(unknown)} in {site.path}", hint="hosts have the site file's names")
+    if junit:
+        _require_writable(junit)
     tally = Tally(report)
     code, broken, said = _run_pytest(_arguments(site, keyword, junit, hosts), tally)
     if code == NO_TESTS:
         what = f"matches -k {keyword!r}" if keyword else "is about these hosts"
-        raise UsageError(f"no check {what}", hint="words are parts of check, file or host names")
+        raise UsageError(f"no check {what}", hint="hpcprov verify --list shows the words; names of hosts match too")
     if code == BAD_USE and keyword and "-k" in said:
         raise UsageError(f"-k {keyword!r} cannot be read", why=said)
     if broken or code not in (0, 1):
         raise VerifyError("the checks could not run", why=broken or said or f"pytest ended with {code}")
     return tally.finish()
+
+
+def _require_writable(report: Path) -> None:
+    """Before minutes of checks, not after them."""
+    folder = report.absolute().parent
+    if not folder.is_dir():
+        raise UsageError(f"cannot write {report}: there is no directory {folder}", hint=f"mkdir -p {folder}")
+    if report.is_dir() or not os.access(report if report.exists() else folder, os.W_OK):
+        why = "it is a directory" if report.is_dir() else "permission denied"
+        raise UsageError(f"cannot write {report}: {why}", hint="give another file with --junit")
 
 
 def nobody_answers(site: Site, result: VerifyResult) -> HostsError | None:
