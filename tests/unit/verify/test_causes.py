@@ -10,7 +10,11 @@ from hpcprov.verify.cluster import Cluster, Probe
 
 SITE = """
 all:
-  vars: {cluster_name: t, cluster_network: 10.0.0.0/24, ansible_user: root}
+  vars:
+    cluster_name: t
+    cluster_network: 10.0.0.0/24
+    ansible_user: root
+    nfs_mounts: [{path: /shared, server: 10.0.0.9}]
 controller: {hosts: {head: {ansible_host: 10.0.0.1}}}
 database: {hosts: {head: }}
 compute: {hosts: {node01: {ansible_host: 10.0.0.2}}}

@@ -10,7 +10,8 @@ SLURMD_C = (
 )
 SHOW_NODE = (
     "NodeName=node01 Arch=x86_64 CoresPerSocket=2  CPUAlloc=0 CPUEfctv=2 CPUTot=2 CPULoad=9.54 "
-    "AvailableFeatures=(null) ActiveFeatures=(null) Gres=(null) NodeAddr=node01 NodeHostName=node01 Version=22.05.8 OS=Linux 6.18.44 #1 SMP "
+    "AvailableFeatures=(null) ActiveFeatures=(null) Gres=(null) NodeAddr=node01 "
+    "NodeHostName=node01 Version=22.05.8 OS=Linux 6.18.44 #1 SMP "
     "RealMemory=2000 AllocMem=0 FreeMem=7514 Sockets=1 Boards=1 State=IDLE ThreadsPerCore=1 TmpDisk=0 Weight=1 "
     "Owner=N/A Partitions=main BootTime=2026-12-01T11:54:05 CfgTRES=cpu=2,mem=2000M,billing=2 AllocTRES= CapWatts=n/a\n"
 )
