@@ -54,6 +54,7 @@ def test_client_mounts_on_first_use() -> None:
     assert planned["services"] == [{"name": "shared.automount"}]
 
 
+# INV-17
 def test_server_does_not_mount_itself() -> None:
     planned = plan("store")
     assert [mount["action"] for mount in planned["mounts"]] == ["none"]

@@ -27,6 +27,7 @@ def test_new_accounts_are_told_in_check_mode(run_module: Run) -> None:
     assert result["created"] == ["group hpcprov-test", "user hpcprov-test"]
 
 
+# MUN-07
 def test_every_conflict_is_named_at_once(run_module: Run) -> None:
     result = run_module(
         hpc_accounts,

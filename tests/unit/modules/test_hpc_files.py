@@ -90,6 +90,7 @@ def test_what_was_there_first_is_kept_once(run_module: Run, tmp_path: Path) -> N
     assert (tmp_path / "hosts.before-hpcprov").read_text() == "the admin's\n"
 
 
+# CGR-09
 def test_a_bind_mount_is_written_in_place(run_module: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a container /etc/hosts is a mount point: the kernel refuses to replace it."""
     path = tmp_path / "hosts"

@@ -34,6 +34,7 @@ def test_kernel_serves_where_it_can() -> None:
     assert server(ROOT + VOLUME, has_nfsd=True) == "kernel"
 
 
+# NFS-04
 def test_shared_volume_is_used_where_the_kernel_has_no_nfsd() -> None:
     assert server(ROOT + VOLUME, has_nfsd=False) == "external"
 
@@ -42,6 +43,7 @@ def test_parallel_file_system_is_not_exported_again() -> None:
     assert server(DISK_ROOT + LUSTRE, has_nfsd=True) == "external"
 
 
+# NFS-04
 def test_no_nfsd_and_nothing_mounted_is_an_error_with_a_way_out() -> None:
     with pytest.raises(storage.StorageError) as error:
         server(ROOT, has_nfsd=False)

@@ -162,6 +162,7 @@ def test_a_node_that_was_never_measured_is_left_out_and_said() -> None:
     assert files.notices == ["c3 not in slurm.conf until measured (or CPUs and RealMemory stand in slurm_node)"]
 
 
+# CGR-01
 @pytest.mark.parametrize(
     ("facts", "obstacle"),
     [

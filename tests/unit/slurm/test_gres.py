@@ -50,6 +50,7 @@ def test_the_site_gives_types_the_node_gives_files() -> None:
     ]
 
 
+# SLM-27
 def test_a_gpu_that_is_promised_and_absent() -> None:
     with pytest.raises(SlurmConfigError, match="promises gpu:a100:8, but the node shows 4 GPU device files"):
         node_gres("gpu:a100:8", FOUR)
@@ -57,6 +58,7 @@ def test_a_gpu_that_is_promised_and_absent() -> None:
     assert [str(gres) for gres in node_gres("gpu:a100:8", None)] == ["gpu:a100:8"]
 
 
+# SLM-28, SLM-30, SLM-32
 def test_every_line_names_its_nodes() -> None:
     gpus = node_gres(None, FOUR)
     nodes = {"g1": gpus, "g2": gpus, "c1": [], "d1": [Gres("tmpdisk", "100G")], "m1": gpus}

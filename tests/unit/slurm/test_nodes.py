@@ -43,6 +43,7 @@ def test_parse_refuses_other_text(line: str) -> None:
         parse_slurmd_c(line)
 
 
+# SLM-01
 def test_real_memory_promises_less_than_there_is() -> None:
     assert real_memory(128616) == 122185
     for wrong in ((0, 95), (100, 0), (100, 101)):

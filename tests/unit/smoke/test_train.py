@@ -33,6 +33,7 @@ PASSED: dict[str, Any] = {
 ASKED = Namespace(min_accuracy=0.95, tasks=2, nodes=2)
 
 
+# DL-05
 @pytest.mark.parametrize(("network", "name"), [("10.1.0.0/16", "eth1"), ("10.1.2.3/16", "eth1"), ("fd00::/64", "ib0")])
 def test_interface_is_the_one_on_the_cluster_network(train: ModuleType, network: str, name: str) -> None:
     assert train.interface_on(network, ADDRESSES) == name
@@ -50,6 +51,7 @@ def test_port_stays_between_slurms_and_the_ephemeral_ones(train: ModuleType) -> 
     assert train.job_port(41) != train.job_port(42)
 
 
+# DL-01
 def test_place_comes_from_the_step_and_the_jobs_own_node_list(
     train: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,6 +79,7 @@ def test_a_whole_result_passes(train: ModuleType) -> None:
     assert train.shortcomings(PASSED, ASKED) == []
 
 
+# DL-03
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

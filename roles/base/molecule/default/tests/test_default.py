@@ -12,6 +12,7 @@ from hpcprov.site import Site
 USERS = {"munge": 64031, "slurm": 64030, "alice": 5001, "bob": 5002, "hpcsmoke": 64100}
 
 
+# NET-01
 def test_hostname_is_the_node_name(site: Site, nodes: Callable[[str], Any]) -> None:
     for host in site.cluster_hosts:
         assert nodes(host.name).check_output("hostname") == host.node_name
@@ -25,6 +26,7 @@ def test_every_host_finds_every_host_at_its_cluster_address(site: Site, node: An
             assert found == host.cluster_address, name
 
 
+# NET-05, MPI-04
 def test_own_name_is_not_on_loopback(node: Any) -> None:
     own = node.check_output("hostname")
     loopback = [line for line in node.file("/etc/hosts").content_string.splitlines() if line.startswith("127.")]
@@ -36,6 +38,7 @@ def test_further_lines_are_kept(node: Any) -> None:
     assert node.check_output("getent hosts printer").split()[0] == "192.0.2.7"
 
 
+# MUN-07, DL-12
 @pytest.mark.parametrize(("name", "uid"), USERS.items())
 def test_ids_are_those_of_the_site(node: Any, name: str, uid: int) -> None:
     assert node.check_output("id -u %s", name) == str(uid)

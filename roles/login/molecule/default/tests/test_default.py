@@ -21,6 +21,7 @@ def uses_sackd(login: Any) -> bool:
     return int(login.system_info.release.split(".")[0]) >= 13
 
 
+# NET-11: an interactive job, which its node connects back to
 def test_user_runs_a_job_and_sees_its_output(login: Any) -> None:
     said = login.check_output(AS_ALICE + "'srun sh -c \"hostname; id -un\"' </dev/null")
     assert said.splitlines() == ["head", "alice"]
@@ -33,6 +34,7 @@ def test_user_submits_and_cancels(login: Any) -> None:
     assert login.run(poll).rc == 0
 
 
+# SLM-40
 def test_nothing_runs_here_that_takes_jobs(login: Any) -> None:
     assert not login.package("slurmd").is_installed
     assert not login.package("slurmctld").is_installed

@@ -65,6 +65,7 @@ def test_server_listens_on_this_host_only(db: Any) -> None:
     assert not db.socket("tcp://0.0.0.0:3306").is_listening
 
 
+# DBD-02
 def test_running_server_has_what_the_site_says(db: Any) -> None:
     assert variable(db, "innodb_buffer_pool_size") == str(192 * 1024 * 1024)
     assert variable(db, "innodb_lock_wait_timeout") == "900"

@@ -48,6 +48,7 @@ def head(nodes: Callable[[str], Any]) -> Any:
     return host
 
 
+# MPI-02, MPI-04, MPI-06: as an ordinary user
 def test_program_runs_across_both_nodes_through_pmix(head: Any) -> None:
     head.check_output(AS_USER + "'cd /shared/mpi && mpicc -o mpi mpi.c'")
     said = head.check_output(AS_USER + "'srun -N2 -n4 --mpi=pmix /shared/mpi/mpi </dev/null'")
@@ -56,6 +57,7 @@ def test_program_runs_across_both_nodes_through_pmix(head: Any) -> None:
     ]  # fmt: skip
 
 
+# MPI-01
 def test_pmix_is_what_srun_takes_by_itself(head: Any) -> None:
     assert "pmix" in head.check_output("scontrol show config | grep MpiDefault")
 

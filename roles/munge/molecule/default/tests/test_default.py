@@ -48,6 +48,7 @@ def test_credential_of_another_key_is_refused(nodes: Callable[[str], Any]) -> No
     assert "Invalid credential" in refused.stdout + refused.stderr
 
 
+# MUN-03, MUN-04
 def test_key_is_the_sites_and_nobody_elses_to_read(site: Site, node: Any) -> None:
     key = node.file("/etc/munge/munge.key")
     assert (key.user, key.group, key.mode) == ("munge", "munge", 0o400)
@@ -55,6 +56,7 @@ def test_key_is_the_sites_and_nobody_elses_to_read(site: Site, node: Any) -> Non
     assert node.file("/etc/munge").mode == 0o700
 
 
+# MUN-11, MUN-07
 def test_daemon_runs_as_the_fixed_user_and_starts_at_boot(node: Any) -> None:
     munge = node.service("munge")
     assert munge.is_running and munge.is_enabled

@@ -22,6 +22,7 @@ def test_controller_is_up_and_starts_at_boot(head: Any) -> None:
     assert head.check_output("stat -c %u /proc/$(pgrep -x slurmctld)") == "64030"
 
 
+# INV-17: controller and compute node in one
 def test_job_runs(head: Any) -> None:
     assert head.check_output(f"cd / && {AS_USER} srun -n2 id -un </dev/null").split() == ["hpcsmoke", "hpcsmoke"]
 

@@ -27,6 +27,7 @@ def test_job_runs_across_both_nodes(head: Any) -> None:
     assert sorted(said.splitlines()) == ["0 node01", "1 node02"]
 
 
+# SLM-39: the paths of either release
 @pytest.mark.groups("compute")
 def test_configuration_comes_from_the_controller_only(node: Any) -> None:
     assert not node.file("/etc/slurm/slurm.conf").exists
@@ -46,6 +47,17 @@ def test_daemon_starts_at_boot_after_munge(node: Any) -> None:
 def test_nodes_have_the_figures_of_the_site(head: Any) -> None:
     found = head.check_output("sinfo -h -N -o '%N %c %m %f %T'").splitlines()
     assert found == ["node01 2 1200 (null) idle", "node02 1 1100 big idle"]
+
+
+def test_gpu_of_a_node_is_found_counted_and_given_to_jobs(head: Any) -> None:
+    """SLM-27, SLM-30, SLM-32: its file is written, the count is the node's own, and slurmctld drains nobody."""
+    assert head.check_output("sinfo -h -N -o '%N %G %T'").splitlines() == ["node01 gpu:1 idle", "node02 (null) idle"]
+    assert head.file("/etc/slurm/gres.conf").content_string.splitlines()[-1] == (
+        "NodeName=node01 Name=gpu File=/dev/nvidia0"
+    )
+    given = head.check_output(f"{AS_USER} srun --gres=gpu:1 sh -c 'hostname; echo $CUDA_VISIBLE_DEVICES' </dev/null")
+    assert given.split() == ["node01", "0"]
+    assert head.run(f"{AS_USER} sbatch --gres=gpu:2 --wrap=true").rc != 0
 
 
 def test_more_memory_than_a_node_has_is_refused(head: Any) -> None:

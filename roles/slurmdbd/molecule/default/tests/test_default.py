@@ -37,6 +37,7 @@ def test_daemon_runs_as_slurm_and_starts_at_boot(db: Any) -> None:
     assert db.check_output("stat -c %u /proc/$(pgrep -x slurmdbd)") == "64030"
 
 
+# DBD-03
 def test_configuration_with_the_password_is_the_daemons_alone(db: Any, site: Site) -> None:
     conf = db.file("/etc/slurm/slurmdbd.conf")
     assert (conf.user, conf.group, conf.mode) == ("slurm", "slurm", 0o600)

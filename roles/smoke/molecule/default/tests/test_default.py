@@ -39,6 +39,7 @@ def left(head: Any) -> str:
     return str(head.check_output(poll))
 
 
+# DL-06: there before any job
 def test_data_is_all_digits_in_two_parts(head: Any) -> None:
     found = json.loads(head.check_output("%s -c %s", PYTHON, SHAPES))
     assert found["train_images"] == [1437, 1, 28, 28]
@@ -53,10 +54,12 @@ def test_files_are_readable_and_only_roots_to_change(head: Any) -> None:
     assert head.file("/shared/smoke/runs").user == "hpcsmoke"
 
 
+# MPI-06
 def test_root_is_sent_away(head: Any) -> None:
     assert head.run("python3 /shared/smoke/run_smoke.py").rc == 2
 
 
+# DL-09, CLI-04
 def test_job_that_dies_is_told_with_its_last_lines(head: Any) -> None:
     """A real job through Slurm: the environment of this scenario has no PyTorch."""
     rc, result, said = smoke(head)
