@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fault import HOSTS_UNFIT, PREFLIGHT, EditSite, Fault, Hpcprov, Inside, On, PowerOff
+from fault import HOSTS_UNFIT, PREFLIGHT, EditSite, Fault, Fix, Hpcprov, Inside, On, PowerOff, Shows
 
 SCHEDULER = ("deploy", "{site}", "--from", "scheduler", "--to", "scheduler")
 LIBPMIX = "/usr/lib/x86_64-linux-gnu/pmix2/lib"
@@ -32,9 +32,10 @@ UNMOUNT = """
 rm -f /dev/share
 mknod /dev/share b $(mountpoint -d /shared | tr : ' ') && umount --lazy /shared && ! mountpoint -q /shared
 """
-# File by file, until not even a word goes in.
+# Most of it at once, the rest file by file, until not even a word goes in.
 FILL = """
 mkdir {folder}
+fallocate -l $(df --output=avail -B1 {folder} | tail -n 1) {folder}/most
 for file in $(seq 200); do
   cat /dev/zero > {folder}/$file
   sync
@@ -173,7 +174,7 @@ FAULTS = [
     Fault(
         name="hostname changed",
         host="node02",
-        inject=[On("node02", "hostname renamed")],
+        inject=[On("node02", "hostnamectl set-hostname renamed")],
         cause=["hostname node02", "renamed"],
     ),
     Fault(
@@ -220,7 +221,9 @@ FAULTS = [
         name="node taken down by hand",
         host="node01",
         inject=[On("head", "scontrol update nodename=node01 state=down reason='disk swap'")],
-        cause=["DOWN", "disk swap", "root"],
+        cause=["DOWN", "disk swap", "root took it out of use"],
+        # A deploy leaves it as it is: only the admin knows when the disk is in.
+        repair=[Hpcprov(SCHEDULER), Shows("head", "sinfo -hn node01 -o '%T %E'", "down disk swap"), Fix()],
     ),
     Fault(
         name="package lock held",

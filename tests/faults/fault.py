@@ -61,6 +61,20 @@ class Hpcprov:
 
 
 @dataclass(frozen=True)
+class Shows:
+    """A shell command on a node has to print these words."""
+
+    host: str
+    command: str
+    words: str
+
+    def run(self, lab: FaultsLab) -> None:
+        """Over SSH."""
+        said = lab.node(self.host, self.command)
+        assert self.words in said, f"{self.host}: {self.command}: {said!r} has no {self.words!r}"
+
+
+@dataclass(frozen=True)
 class EditSite:
     """The admin changes a line of the site file."""
 

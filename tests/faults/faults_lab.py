@@ -16,7 +16,7 @@ NAME = "faults"
 SUBNET = "10.89.95"
 SMALL_DISK = "node02"  # the node whose root disk has an end
 SHARE_SIZE = "1G"
-DISK_SIZE = "6G"
+DISK_SIZE = "3G"
 OVERRIDES = "      SlurmdParameters: config_overrides\n"
 # Slurm gives a silent node up soon, so that one fault does not hold up the next.
 IMPATIENT = "      MessageTimeout: 10\n      KillWait: 5\n      SlurmdTimeout: 60\n"
