@@ -33,6 +33,8 @@ def import_site(
         raise UsageError("--json and --output - both want stdout", hint="name a file for the site")
     if format_name is not None and format_name not in FORMATS:
         raise UsageError(f'--format "{format_name}" is none of {", ".join(FORMATS)}')
+    if not to_stdout and output.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"{output} must end in .yaml or .yml", hint="Ansible reads YAML only from such names")
     if not to_stdout and output.exists() and not force:
         raise UsageError(f"{output} exists", hint="name another file, or overwrite it with --force")
     imported = import_files(files, Path("site.yaml") if to_stdout else output, format_name)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 
 from hpcprov.importers.draft import Draft, Value
 from hpcprov.importers.groups import guessed_roles
 from hpcprov.importers.notes import Fate
 from hpcprov.site.model import CLUSTER_GROUPS, is_address
 
+# Underscores are let through: validate says what is wrong with them.
+_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+
 
 def finish(draft: Draft) -> None:
     """Complete a draft as far as its files allow, and tell what was decided."""
+    _odd_names(draft)
     _name_addresses(draft)
     _choose_hosts(draft)
     _give_database(draft)
@@ -19,6 +24,14 @@ def finish(draft: Draft) -> None:
     _domain(draft)
     _aliases(draft)
     _network(draft)
+
+
+def _odd_names(draft: Draft) -> None:
+    """What can be no name of a host was a slip in some file."""
+    for key, host in list(draft.hosts.items()):
+        if not is_address(host.name) and not _NAME.fullmatch(host.name):
+            draft.notes.left(host.place, host.name, None, "is no name of a host")
+            del draft.hosts[key]
 
 
 def _name_addresses(draft: Draft) -> None:

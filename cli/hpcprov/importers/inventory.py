@@ -81,6 +81,9 @@ def add_folder_variables(inventory: Inventory, findings: Findings) -> None:
     tree = Tree(Document(inventory.path), {name: GroupEntry(name, place) for name in names})
     tree.hosts = {name: HostEntry(name, place) for name in inventory.hosts}
     folder = Variables(tree, inventory.path.parent, findings)
+    for path in _encrypted(inventory.path.parent):
+        hint = "hpcprov makes its own secrets; copy by hand what is none"
+        findings.warning(Place(path), "encrypted", "is encrypted as a whole, so it was not read", hint)
     for name in names:
         for layer in folder.group_layers((name,)):
             group = inventory.group(name, place)
@@ -89,6 +92,12 @@ def add_folder_variables(inventory: Inventory, findings: Findings) -> None:
         for layer in folder.host_layers(host):
             variables = [Variable(str(key), value, layer.place(key)) for key, value in layer.values.items()]
             inventory.host_variables.setdefault(name, []).extend(variables)
+
+
+def _encrypted(folder: Path) -> Iterator[Path]:
+    for path in sorted([*folder.glob("group_vars/**/*"), *folder.glob("host_vars/**/*")]):
+        if path.is_file() and path.read_bytes()[:15] == b"$ANSIBLE_VAULT;":
+            yield path
 
 
 def take_over(draft: Draft, inventory: Inventory) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hpcprov.errors import Finding, UsageError
+from hpcprov.errors import UsageError
 from hpcprov.importers.draft import Draft
 from hpcprov.importers.finish import finish
 from hpcprov.importers.format import Format
@@ -62,18 +61,12 @@ def _read(path: Path, format_name: str | None) -> tuple[Format, str]:
 
 def _to_fill(text: str, output: Path) -> list[Note]:
     """What validate says about the new file: the admin has to write it."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "site.yaml"
-        path.write_text(text, encoding="utf-8")
-        findings = check(path)
-    return [
-        Note(Fate.FILL, Place(output, one.line, one.column), one.rule, one.rule, one.message, one.hint)
-        for one in findings
-        if one.level == "error"
-    ]
-
-
-def check(path: Path) -> list[Finding]:
     from hpcprov.site.load import check_site
 
-    return check_site(path).findings
+    # Beside the output, since variables lie there too; what the output holds now does not count.
+    path = output.with_name(f".{output.stem}.imported.yaml")
+    return [
+        Note(Fate.FILL, Place(output, one.line, one.column), one.rule, one.rule, one.message, one.hint)
+        for one in check_site(path, text=text).findings
+        if one.level == "error"
+    ]

@@ -65,9 +65,20 @@ def _block(name: str, value: Any, indent: int) -> Iterator[str]:
         return
     yield f"{pad}{name}:"
     if isinstance(value, list):
-        yield from (f"{pad}  - {flow(item)}" for item in value)
+        for item in value:
+            yield from _item(item, f"{pad}  ")
     else:
         yield from (f"{pad}  {flow(key)}: {flow(item)}" for key, item in value.items())
+
+
+def _item(item: Any, pad: str) -> Iterator[str]:
+    """An item of a list, with a line for each of its parts where one line is too short."""
+    line = f"{pad}- {flow(item)}"
+    if len(line) <= _WIDTH or not isinstance(item, Mapping):
+        yield line
+        return
+    for number, (key, part) in enumerate(item.items()):
+        yield f"{pad}{'  ' if number else '- '}{flow(key)}: {flow(part)}"
 
 
 def host_variables(host: HostDraft) -> dict[str, Value]:

@@ -241,6 +241,26 @@ def test_groups_of_other_tools() -> None:
     assert list(roles.values()) == ["controller", "login", "storage", "compute", "compute", "compute"]
 
 
+def test_encrypted_variables_beside_an_inventory_are_told(tmp_path: Path) -> None:
+    (tmp_path / "group_vars").mkdir()
+    (tmp_path / "group_vars" / "all.yml").write_text("$ANSIBLE_VAULT;1.1;AES256\n00\n")
+    result = from_texts(tmp_path, inventory="[slurm-node]\nn1\n")
+    [note] = [note for note in result.notes if note.place.file.name == "all.yml"]
+    assert (note.fate, note.result) == (Fate.LEFT, "is encrypted as a whole, so it was not read")
+
+
+def test_inv_24_validate_leads_to_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "site.yaml"
+    path.write_text("[compute]\nn1\n")
+    assert main(["validate", str(path)]) == 3
+    assert f"hpcprov import {path} --output site.yaml" in capsys.readouterr().out
+
+
+def test_what_can_be_no_host_is_told(tmp_path: Path) -> None:
+    result = from_texts(tmp_path, dnsmasq_conf="dhcp-host=52:54:00:00:00:01,n1,10.0.0.1\ndhcp-host=],10.0.0.2\n")
+    assert told(result, Fate.LEFT)["]"] == "is no name of a host"
+
+
 def test_command_writes_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "site.yaml"
     command = ["import", str(CASES / "hosts" / "hosts"), "--output", str(output)]
@@ -276,7 +296,8 @@ def test_command_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["absent", "-o", "x"],
+        ["absent", "-o", "x.yaml"],
+        [str(CASES / "hosts" / "hosts"), "-o", "x"],
         [str(CASES / "hosts" / "hosts"), "-o", "-", "--json"],
         [str(CASES / "hosts" / "hosts"), "-o", "-", "--format", "word"],
         [str(CASES / "hosts" / "hosts"), "-o", "/nonesuch/site.yaml"],

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from hpcprov.errors import Finding
 from hpcprov.main import main
+from hpcprov.paths import project_root
 from hpcprov.slurm.keys import releases
 from hpcprov.slurm.lint import KINDS, lint, rule_texts
 from hypothesis import HealthCheck, given, settings
@@ -47,6 +49,12 @@ def test_every_rule_is_broken_by_a_case() -> None:
 
 def test_every_rule_says_why() -> None:
     assert [name for name, text in rule_texts().items() if len(text) < 20 or not text.endswith(".")] == []
+
+
+def test_the_page_lists_every_rule() -> None:
+    page = (project_root() / "docs" / "slurm-lint.md").read_text()
+    listed = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", page.partition("## Rules")[2], re.MULTILINE)
+    assert dict(listed) == rule_texts()
 
 
 def test_every_finding_can_be_acted_on() -> None:
