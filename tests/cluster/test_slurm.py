@@ -133,7 +133,9 @@ def test_job_runs(probe, node, cluster):
         cause="a firewall closes slurmd's port, or the node's name is another machine's"
         if "deaf" in node
         else "slurmd of the node could not start it",
-        fix=f"srun -w {probe.host.node_name} hostname; on {probe.host.name}: journalctl -u slurmd -n 50",
+        fix=f"hpcprov preflight {cluster.site.path}; it names the rule that closes the port"
+        if "deaf" in node
+        else f"srun -w {probe.host.node_name} hostname; on {probe.host.name}: journalctl -u slurmd -n 50",
     )
     require(
         node["told"]["hostname"].split(".")[0] == probe.host.node_name,

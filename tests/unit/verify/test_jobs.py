@@ -98,12 +98,18 @@ def test_one_job_serves_all_healthy_nodes(monkeypatch):
 def test_only_missed_nodes_are_tried_alone_and_say_why(monkeypatch):
     slurm = Slurm(["a"], alone=["b"])
     nodes = run(monkeypatch, slurm, {"a": node(), "b": node(), "c": node(), "d": node("DOWN")})
-    assert sorted(slurm.asked[1:]) == [("main", ["b"]), ("main", ["c"])]
+    assert slurm.asked[1:] == [("main", ["b"])]  # Slurm calls c down since the first job
     assert "told" in nodes["b"]
     noticed = "refused; Slurm called the node IDLE before and now DOWN* (Not responding [x])"
     assert nodes["c"]["error"] == noticed
     assert "told" not in nodes["d"]
     assert "error" not in nodes["d"]
+
+
+def test_a_node_hears_what_is_about_it():
+    error = "Task launch for StepId=5.0 failed on node node02: Invalid job credential; Application launch failed: x"
+    assert jobs.about("node02", error) == "Task launch for StepId=5.0 failed on node node02: Invalid job credential"
+    assert jobs.about("node01", error) == error
 
 
 def test_a_full_node_is_busy_and_not_broken(monkeypatch):

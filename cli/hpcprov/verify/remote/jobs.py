@@ -238,14 +238,17 @@ def default_partition() -> str:
     return marked.group(1) if marked else ""
 
 
-def state_now(name: str, before: str) -> str:
-    """What Slurm has noticed meanwhile: a node that is idle with a dead slurmd turns to down when a job is tried."""
-    now = parse_nodes(command(["scontrol", "show", "node", name, "--oneliner"], GRANT_LIMIT)[1]).get(name, {})
+def seen_now(name: str) -> dict[str, Any]:
+    """The node as Slurm sees it now: one that is idle with a dead slurmd turns to down when a job is tried."""
+    return parse_nodes(command(["scontrol", "show", "node", name, "--oneliner"], GRANT_LIMIT)[1]).get(name, {})
+
+
+def change(before: str, now: dict[str, Any]) -> str:
+    """What Slurm has noticed meanwhile, empty where that is nothing."""
     if not now or now["state"] == before:
         return ""
-    return f"; Slurm called the node {before} before and now {now['state']}" + (
-        f" ({now['reason']})" if now["reason"] else ""
-    )
+    reason = f" ({now['reason']})" if now["reason"] else ""
+    return f"; Slurm called the node {before} before and now {now['state']}{reason}"
 
 
 def connect_error(address: str, port: int) -> str:
@@ -281,15 +284,33 @@ def without_deaf(nodes: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {name: node for name, node in nodes.items() if "deaf" not in node}
 
 
+def about(name: str, error: str) -> str:
+    """The part of what srun said that names the node, all of it where none does."""
+    parts = [part for part in error.split("; ") if re.search(rf"\b{re.escape(name)}\b", part)]
+    return "; ".join(parts) or error
+
+
+def has_broken(name: str, node: dict[str, Any], error: str) -> bool:
+    """By our job Slurm found out that the node does not respond: a job for it alone would only wait."""
+    now = seen_now(name)
+    if not now or is_usable(now["state"]):
+        return False
+    node["error"] = f"{about(name, error) or 'the job said nothing'}{change(node['state'], now)}"
+    return True
+
+
 def job_on_every_node(nodes: dict[str, dict[str, Any]]) -> None:
     """Add to each usable node what a job said there (`told`), or why none ran (`error`, `busy`)."""
     usable = without_deaf({name: node for name, node in nodes.items() if is_usable(node["state"])})
     groups = by_partition(usable, default_partition())
     with concurrent.futures.ThreadPoolExecutor(max_workers=16) as pool:
-        for told, _ in pool.map(lambda item: tell(*item), groups.items()):
+        refused = {}
+        for part, (told, error) in zip(groups, pool.map(lambda item: tell(*item), groups.items())):  # noqa: B905
+            refused[part] = error
             for name, said in told.items():
                 usable[name]["told"] = said
         missed = [(part, name) for part, names in groups.items() for name in names if "told" not in usable[name]]
+        missed = [(part, name) for part, name in missed if not has_broken(name, usable[name], refused[part])]
         alone = list(pool.map(lambda item: tell(item[0], [item[1]]), missed))
         for (_, name), (told, error) in zip(missed, alone):  # noqa: B905 (nodes may have Python 3.8)
             if name in told:
@@ -297,7 +318,9 @@ def job_on_every_node(nodes: dict[str, dict[str, Any]]) -> None:
             elif is_full(usable[name]["state"]) and re.search(r"[Ii]mmediate|busy|timed out", error):
                 usable[name]["busy"] = True
             else:
-                usable[name]["error"] = f"{error or 'the job said nothing'}{state_now(name, usable[name]['state'])}"
+                usable[name]["error"] = (
+                    f"{error or 'the job said nothing'}{change(usable[name]['state'], seen_now(name))}"
+                )
 
 
 def fields_after(text: str, *prefix: str) -> list[list[str]]:
