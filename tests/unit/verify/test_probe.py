@@ -139,6 +139,13 @@ def test_another_file_system_is_noticed(tmp_path):
     assert "run" in other.stderr
 
 
+def test_a_full_disk_is_told_and_not_the_directories_that_are_closed_anyway():
+    full = "mkdir: cannot create directory '/shared/smoke/x': No space left on device"
+    closed = "mkdir: cannot create directory '/shared/x': Permission denied"
+    assert probe.worst_error(f"{full}\n{closed}\n") == full
+    assert probe.worst_error(f"{closed}\n") == closed
+
+
 def test_missing_path_says_so(tmp_path):
     missing = shell(probe.SEED, str(tmp_path / "no"), "run", "head")
     assert missing.returncode == 1

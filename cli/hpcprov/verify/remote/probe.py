@@ -158,10 +158,10 @@ SEED = """
 cd "$1" 2>/dev/null || { echo "$1 is not there"; exit 1; }
 for dir in "$1/smoke" "$1/$USER" "$HOME" "$1"; do
   case "$dir/" in "$1"/*) ;; *) continue;; esac
-  [ -d "$dir/$2" ] || mkdir "$dir/$2" 2>/dev/null || continue
+  [ -d "$dir" ] || continue
+  [ -d "$dir/$2" ] || mkdir "$dir/$2" || continue
   echo "$2" > "$dir/$2/$3" && { echo "$dir"; exit 0; }
 done
-mkdir "$1/$2"
 exit 1
 """
 EXCHANGE = """
@@ -199,8 +199,14 @@ def seed_path(path: str, p: dict[str, Any]) -> dict[str, Any]:
     if code and make_directory(f"{path}/{PREFIX}{p['run_id']}", p["smoke_user"]):
         code, out, err = as_user(*arguments)
     if code:
-        return {"directory": None, "error": last_line(err) or last_line(out), **mount_of(path)}
+        return {"directory": None, "error": worst_error(err) or last_line(out), **mount_of(path)}
     return {"directory": last_line(out), **mount_of(path)}
+
+
+def worst_error(text: str) -> str:
+    """Of several tries the error that counts: a directory that is closed to the user is no news beside a full disk."""
+    told = [line for line in text.strip().splitlines() if "Permission denied" not in line]
+    return told[0] if told else last_line(text)
 
 
 def make_directory(path: str, owner: str) -> bool:
