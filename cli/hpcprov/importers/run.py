@@ -50,6 +50,8 @@ def _read(path: Path, format_name: str | None) -> tuple[Format, str]:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    if "\0" in text:
+        raise UsageError(f"{path} is no text file")
     if text.startswith("$ANSIBLE_VAULT;"):
         raise UsageError(f"{path} is encrypted", hint="decrypt it with ansible-vault, and import it then")
     kind = FORMATS.get(format_name) if format_name else format_of(path, text)

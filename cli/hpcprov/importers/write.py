@@ -11,7 +11,7 @@ from hpcprov.importers.draft import Draft, HostDraft, Value
 from hpcprov.site.findings import Place
 from hpcprov.site.flow import flow
 from hpcprov.site.model import GROUPS
-from hpcprov.slurm.hostlist import fold, split
+from hpcprov.site.ranges import patterns
 
 _WIDTH = 110
 # Variables that nodes of one kind share.
@@ -25,7 +25,7 @@ def site_text(draft: Draft, sources: Sequence[Path]) -> str:
     lines = [
         "# yaml-language-server: $schema=site.schema.json",
         "# Made by hpcprov import from:",
-        *(f"#   {path}" for path in sources),
+        *(f"#   {_printable(str(path))}" for path in sources),
         "# Check it with hpcprov validate; what could not be carried was told when it was made.",
         *_all(draft),
         *_roles(draft),
@@ -40,11 +40,16 @@ def _all(draft: Draft) -> Iterator[str]:
     rank = {name: number for number, name in enumerate(_FIRST)}
     names = list(dict.fromkeys([*draft.variables, *draft.remarks]))
     for name in sorted(names, key=lambda one: (rank.get(one, len(rank)), _part(one))):
-        yield from (f"    # {line}" for line in draft.remarks.get(name, []))
+        yield from (f"    # {_printable(line)}" for line in draft.remarks.get(name, []))
         if name in draft.variables and draft.variables[name].value not in ({}, []):
             value = draft.variables[name]
             yield f"    # from {_where(value.place)}"
             yield from _block(name, value.value, 4)
+
+
+def _printable(text: str) -> str:
+    """A comment ends with its line, and YAML allows no control characters in it."""
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def _part(name: str) -> int:
@@ -53,7 +58,8 @@ def _part(name: str) -> int:
 
 
 def _where(place: Place) -> str:
-    return f"{place.file.name}:{place.line}" if place.line else place.file.name
+    name = _printable(place.file.name)
+    return f"{name}:{place.line}" if place.line else name
 
 
 def _block(name: str, value: Any, indent: int) -> Iterator[str]:
@@ -200,17 +206,5 @@ def _hosts(hosts: list[tuple[HostDraft, dict[str, Any]]], indent: int) -> Iterat
 def _ranges(hosts: list[HostDraft], pad: str) -> Iterator[str]:
     if not hosts:
         return
-    for part in split(fold([host.name for host in hosts])):
-        yield from (f"{pad}{flow(pattern)}:" for pattern in _patterns(part))
+    yield from (f"{pad}{flow(pattern)}:" for pattern in patterns(host.name for host in hosts))
     hosts.clear()
-
-
-def _patterns(part: str) -> list[str]:
-    """`n[1-3,7]` as Ansible writes it: `n[1:3]` and `n7`."""
-    match = re.fullmatch(r"(.*)\[([0-9,-]+)\]", part)
-    if match is None:
-        return [part]
-    return [
-        f"{match.group(1)}[{item.replace('-', ':')}]" if "-" in item else match.group(1) + item
-        for item in match.group(2).split(",")
-    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +13,11 @@ Load = Callable[[Path], str]
 
 
 def load_text(path: Path) -> str:
-    """The text of a file. Raises OSError."""
-    return path.read_text(encoding="utf-8", errors="replace")
+    """The text of a file. Raises OSError, also for what is no text."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if "\0" in text:
+        raise OSError(errno.EINVAL, "it is no text file")
+    return text
 
 
 def read_with_includes(path: Path, load: Load = load_text) -> tuple[list[Line], list[Finding]]:

@@ -225,6 +225,12 @@ def test_every_format_is_recognised_by_what_the_cases_hold() -> None:
     assert seen == set(FORMATS)
 
 
+def test_what_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x").write_bytes(b"\x7fELF\0")
+    assert main(["import", str(tmp_path / "x"), "-o", "-"]) == 2
+    assert "is no text file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["", "just words\n", "<html></html>\n", "1,2\n3,4\n"])
 def test_a_format_that_cannot_be_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     (tmp_path / "x").write_text(text)

@@ -119,6 +119,8 @@ def test_files_are_told_by_content(tmp_path: Path) -> None:
         path.write_text(text)
         assert rule in [finding.rule for finding in lint([path])]
     assert [finding.rule for finding in lint([tmp_path / "absent.conf"])] == ["file"]
+    (tmp_path / "slurm.conf").write_bytes(b"\x7fELF\0")
+    assert [finding.message for finding in lint([tmp_path / "slurm.conf"])] == ["cannot be read: it is no text file"]
 
 
 TEXT = (
