@@ -16,11 +16,11 @@ def test_key_private(probe, part):
     """Munge key is private: 0400 and owned by munge."""
     key = part("munge_key")
     restart = expect.restart(probe.host, "munge")
-    found = f"{key['owner']}:{key['group']} {key['mode']}"
+    found = causes.bad_key(probe)
     require(
-        found in ("munge:munge 0400", "munge:munge 0600"),
+        found is None,
         expected="munge:munge 0400",
-        found=f"{found} on {key['path']}",
+        found=found,
         cause="munged refuses to start with such a key",
         fix=f"on {probe.host.name}: chown munge:munge {key['path']} && chmod 0400 {key['path']} && {restart}",
     )

@@ -1,7 +1,7 @@
 """Do the daemons run, and will they after the next boot?"""
 
 import pytest
-from hpcprov.verify import expect
+from hpcprov.verify import causes, expect
 from hpcprov.verify.checks import fail, require
 
 pytestmark = pytest.mark.groups("controller", "database", "login", "compute")
@@ -36,11 +36,13 @@ def test_active(probe, part, cluster):
         unit, state = chosen(states, names)
         if state is None:
             fail(expected=f"{purpose} is installed", found="no such unit", fix=f"hpcprov deploy {cluster.site.path}")
+        key = causes.bad_key(probe) if unit == "munge" else None
         journal = " | ".join(line.strip() for line in state.get("journal", [])[-3:])
         require(
             state["active"] == "active",
             expected=f"{unit} runs",
             found=f"{state['active']} ({state['sub']})" + (f", its journal ends: {journal}" if journal else ""),
+            follows=key and f"the munge key is {key}",
             cause=_why_stopped(state),
             fix=bring_back(probe, unit, state),
         )

@@ -90,7 +90,8 @@ def test_node_state(probe, node, cluster, repair):
     if not reason and not state.endswith("*") and not any(word in state for word in NOT_WORKING):
         return
     cause, fix = _cause_and_fix(probe, node, cluster, repair)
-    known = causes.of_node(cluster, probe.host.name) if "low " not in reason.lower() else None
+    own_reason = "low " in reason.lower() or "gres/" in reason.lower()
+    known = None if own_reason else causes.of_node(cluster, probe.host.name)
     fail(
         follows=None if "took it out of use" in cause else known,
         expected="IDLE, MIXED or ALLOCATED, without a reason",
@@ -106,6 +107,8 @@ def _cause_and_fix(probe, node, cluster, repair):
     resume = f"on {cluster.controller}: scontrol update nodename={probe.host.node_name} state=resume"
     restart = f"on {probe.host.name}: {expect.restart(probe.host, 'slurmd')}"
     set_by = re.search(r"\[([^@\]]+)@(\S+)\]$", reason)
+    if "gres/" in reason.lower():
+        return "the node has fewer GPUs or other devices than gres.conf promises", repair("scheduler")
     if "low " in reason.lower():
         return "the node has less than slurm.conf promises (compare with slurmd -C on it)", repair("scheduler")
     if "not responding" in reason.lower() or "NOT_RESPONDING" in state or state.endswith("*"):

@@ -25,6 +25,15 @@ def stopped(probe: Probe | None, unit: str) -> str | None:
     return f"{unit} does not run on {probe.host.name}"
 
 
+def bad_key(probe: Probe) -> str | None:
+    """Owner and mode of a munge key that munged refuses to start with."""
+    key = probe.get("munge_key") or {}
+    if "mode" not in key:
+        return None
+    found = f"{key['owner']}:{key['group']} {key['mode']}"
+    return None if found in ("munge:munge 0400", "munge:munge 0600") else f"{found} on {key['path']}"
+
+
 def of_munge(cluster: Cluster, name: str | None) -> str | None:
     """Why credentials to and from this host are refused."""
     probe = cluster.probes.get(name or "")

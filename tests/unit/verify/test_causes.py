@@ -112,3 +112,16 @@ def test_what_follows_gives_no_advice_of_its_own():
     assert raised.value.reason == "expected a; found b. It follows from: munge does not run on node01"
     assert raised.value.parts["fix"] is None
     assert raised.value.parts["cause"] == "follows from: munge does not run on node01"
+
+
+@pytest.mark.parametrize(
+    ("owner", "mode", "said"),
+    [("munge", "0400", None), ("munge", "0600", None), ("munge", "0644", "munge:munge 0644 on /k"),
+     ("root", "0400", "root:munge 0400 on /k")],
+)  # fmt: skip
+def test_keys_that_munged_refuses(cluster, owner, mode, said):
+    probe = cluster.probes["node01"]
+    probe.facts["munge_key"] = {"owner": owner, "group": "munge", "mode": mode, "path": "/k"}
+    assert causes.bad_key(probe) == said
+    probe.facts["munge_key"] = {"error": "/k is missing"}
+    assert causes.bad_key(probe) is None
