@@ -73,7 +73,7 @@ def test_same_configuration(probe, part, cluster):
         found=f"another {', '.join(differ)} in {cluster.config.get('SlurmdSpoolDir', 'slurmd')}",
         cause="the files changed and slurmctld was not told to send them, or slurmd did not answer when it did",
         fix=f"on {cluster.controller}: scontrol reconfigure; or on {probe.host.name}: systemctl restart slurmd",
-        follows=causes.of_node(cluster, probe.host.name),
+        follows=causes.of_node(cluster, probe.host.name) or causes.unread(cluster),
     )
 
 

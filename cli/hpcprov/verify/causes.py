@@ -75,6 +75,13 @@ def of_controller(cluster: Cluster) -> str | None:
     return stopped(cluster.probes.get(name or ""), "slurmctld") or of_munge(cluster, name)
 
 
+def unread(cluster: Cluster) -> str | None:
+    """Why nodes have another slurm.conf than lies on the controller's disk."""
+    if str(cluster.config.get("HASH_VAL", "Match")).startswith("Match"):
+        return None
+    return f"slurmctld on {cluster.controller} was not told of the changed slurm.conf"
+
+
 def of_client(cluster: Cluster, name: str | None) -> str | None:
     """Why Slurm's commands fail on this host."""
     return of_controller(cluster) or local_file(cluster, name) or of_munge(cluster, name)
