@@ -127,8 +127,14 @@ def test_keys_that_munged_refuses(cluster, owner, mode, said):
     assert causes.bad_key(probe) is None
 
 
-@pytest.mark.parametrize(("told", "known"), [({"HASH_VAL": "Match"}, False), ({"error": "no answer"}, False),
-                                             ({"HASH_VAL": "Different Ours=0xc1a2f5a Slurmctld=0x169f357f"}, True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("told", "known"),
+    [
+        ({"HASH_VAL": "Match"}, False),
+        ({"error": "no answer"}, False),
+        ({"HASH_VAL": "Different Ours=0xc1a2f5a Slurmctld=0x169f357f"}, True),
+    ],
+)
 def test_a_slurm_conf_that_slurmctld_has_not_read(cluster, told, known):
     cluster.config = told
     assert (causes.unread(cluster) == "slurmctld on head was not told of the changed slurm.conf") is known
