@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from hpcprov import __version__
-from hpcprov.commands import deploy, importing, lab, preflight, report, slurm, smoke, validate, verify
+from hpcprov.commands import deploy, importing, inventory, lab, plan, preflight, report, slurm, smoke, validate, verify
 from hpcprov.console import say
 from hpcprov.errors import HpcprovError, SiteError
 
@@ -36,10 +36,12 @@ app = typer.Typer(
 app.command("validate", epilog="Example: hpcprov validate inventory/site.yaml")(validate.validate)
 app.command("import", epilog="Example: hpcprov import slurm.conf /etc/hosts --output site.yaml")(importing.import_site)
 app.command("preflight", epilog="Example: hpcprov preflight inventory/site.yaml --limit compute")(preflight.preflight)
+app.command("plan", epilog="Example: hpcprov plan inventory/site.yaml --json")(plan.plan)
 app.command("deploy", epilog="Example: hpcprov deploy inventory/site.yaml --check --diff")(deploy.deploy)
 app.command("verify", epilog="Example: hpcprov verify inventory/site.yaml -k 'munge and node01'")(verify.verify)
 app.command("smoke", epilog="Example: hpcprov smoke inventory/site.yaml")(smoke.smoke)
 app.command("report", epilog="Example: hpcprov report runs/latest")(report.report)
+app.add_typer(inventory.app, name="inventory")
 app.add_typer(lab.app, name="lab")
 app.add_typer(slurm.app, name="slurm")
 
