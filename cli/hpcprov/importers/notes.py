@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -69,9 +69,6 @@ class Notes:
 
     def left(self, place: Place, key: str, value: object, result: str, hint: str | None = None) -> None:
         self.add(Fate.LEFT, place, key, value, result, hint=hint)
-
-    def of(self, *fates: Fate) -> Iterator[Note]:
-        return (note for note in self._items if note.fate in fates)
 
 
 def is_secret(key: str) -> bool:

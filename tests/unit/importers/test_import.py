@@ -148,6 +148,12 @@ def test_pxe_01_what_is_no_mac(text: str) -> None:
     assert mac(text) is None
 
 
+def test_pxe_01_mac_that_yaml_reads_as_a_number(tmp_path: Path) -> None:
+    text = "compute:\n  hosts:\n    n1: {mac: 52:54:00:12:34:56, ip: 10.0.0.1}\n"
+    result = from_texts(tmp_path, nodes_yml=text)
+    assert site_of(result)["compute"]["hosts"]["n1"]["cluster_mac"] == "52:54:00:12:34:56"
+
+
 def test_pxe_03_duplicate_mac_is_told_with_both_hosts(tmp_path: Path) -> None:
     result = from_texts(tmp_path, nodes_csv="hostname,mac\nn1,525400ABCDEF\nn2,52-54-00-ab-cd-ef\n")
     assert "n2 and n1 both have the MAC address 52:54:00:ab:cd:ef" in [note.result for note in result.notes]

@@ -145,7 +145,9 @@ def counts(configuration: Configuration) -> Iterator[Finding]:
             problem = _promise_problem(configuration, name, setting, found)
             if problem:
                 message, hint = problem
-                yield setting.value_place.finding("gres-count", message, hint=hint)
+                # Nodes may have a gres.conf of their own.
+                level = "error" if configuration.has("gres.conf") else "warning"
+                yield setting.value_place.finding("gres-count", message, level=level, hint=hint)
                 break  # the other nodes of the line are alike
 
 

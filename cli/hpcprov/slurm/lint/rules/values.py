@@ -90,13 +90,10 @@ def partition_values(configuration: Configuration) -> Iterator[Finding]:
                 hint = "minutes, 1:30:00, 2-00:00:00 or UNLIMITED"
                 yield setting.value_place.finding("partition-value", message, hint=hint)
                 continue
-            problem = None if kind_problem(key.type, setting.value) else _partition_problem(key.name, setting.value)
+            wrong_kind = kind_problem(key.type, setting.value)  # told by the rule for values
+            problem = None if wrong_kind else limits.partition_problem(key.name, setting.value)
             if problem:
                 yield setting.value_place.finding("partition-value", f"{key.name}: {problem}")
-
-
-def _partition_problem(name: str, value: str) -> str | None:
-    return limits.partition_problem(name, value)
 
 
 @rule("default-time")
