@@ -176,3 +176,15 @@ def test_script_travels_inside_its_command():
 def test_three_thousand_names_fit_one_argument():
     names = {f"node{number:04}.cluster.internal": f"10.1.{number // 250}.{number % 250}" for number in range(9000)}
     assert len(transport.python_command("probe", {"names": names}, "python3")) < 128 * 1024
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("sh: 4: cannot create host-node02: Read-only file system", "cannot create host-node02: Read-only file system"),
+        ("/bin/sh: line 4: host-a: No space left on device", "host-a: No space left on device"),
+        ("mkdir: cannot create directory: x", "mkdir: cannot create directory: x"),
+    ],
+)
+def test_errors_of_the_shell_are_told_without_it(said, told):
+    assert probe.without_shell(said) == told
