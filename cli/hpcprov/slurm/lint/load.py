@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -45,13 +45,13 @@ def kind_of(path: Path, text: str) -> str | None:
 
 
 def load(paths: Iterable[Path], kind: str | None = None, release: str | None = None) -> Loaded:
-    """Read the named files, and beside a slurm.conf what slurmctld would read too.
+    """Read the named files, and beside a slurm.conf what slurmctld would read too. A folder stands for its files.
 
     `kind` names the kind of all of them; otherwise name and content tell it.
     """
     loaded = Loaded()
     by_folder: dict[Path, _Folder] = {}
-    for path in paths:
+    for path in _files(paths):
         folder = by_folder.setdefault(path.resolve().parent, _Folder())
         found = folder.add(path, kind, loaded.findings)
         if found == "slurm.conf":
@@ -61,6 +61,12 @@ def load(paths: Iterable[Path], kind: str | None = None, release: str | None = N
                     folder.add(beside, name, loaded.findings)
     loaded.configurations = [replace(folder.configuration(), release=release) for folder in by_folder.values()]
     return loaded
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        known = [path / name for name in KINDS if (path / name).is_file()] if path.is_dir() else []
+        yield from known or [path]
 
 
 def lint(paths: Iterable[Path], kind: str | None = None, release: str | None = None) -> list[Finding]:

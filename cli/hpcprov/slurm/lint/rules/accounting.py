@@ -33,7 +33,8 @@ def values(configuration: Configuration) -> Iterator[Finding]:
             continue  # told by the rule for values
         problem = limits.setting_problem(name, setting.value)
         if problem:
-            yield setting.value_place.finding("dbd-value", f"{name}: {problem}")
+            hint = "leave it out for the default: 6819 for DbdPort, 3306 for StoragePort"
+            yield setting.value_place.finding("dbd-value", f"{name}: {problem}", hint=hint)
     setting = configuration.option("slurmdbd.conf", "StorageType")
     if setting and setting.value.lower() != "accounting_storage/mysql":
         message = f'StorageType: "{setting.value}" is not accounting_storage/mysql'

@@ -24,7 +24,7 @@ def plugin(configuration: Configuration) -> Iterator[Finding]:
         return
     if setting.value.lower() not in _PLUGINS:
         message = f'CgroupPlugin: "{setting.value}" is none of {", ".join(_PLUGINS)}'
-        yield setting.value_place.finding("cgroup-plugin", message)
+        yield setting.value_place.finding("cgroup-plugin", message, hint="leave it out: Slurm finds the right one")
     elif setting.value.lower() == "disabled" and configuration.release and configuration.release < "23.11":
         message = f"CgroupPlugin=disabled came with Slurm 23.11; this cluster runs {configuration.release}"
         yield setting.value_place.finding("cgroup-plugin", message, hint="remove it")

@@ -92,7 +92,7 @@ def cores(configuration: Configuration) -> Iterator[Finding]:
             named = _nodes_of(line)
         except (HostlistError, ValueError):
             message = f'{setting.key}: "{setting.value}" is no list of numbers such as 0-15'
-            yield setting.value_place.finding("gres-cores", message)
+            yield setting.value_place.finding("gres-cores", message, hint="count the cores of the node from 0")
             continue
         for name in named if named is not None else limits:
             most = limits.get(name)
@@ -124,7 +124,7 @@ def autodetect(configuration: Configuration) -> Iterator[Finding]:
         value = setting.value.lower()
         if value not in _AUTODETECT:
             message = f'AutoDetect: "{setting.value}" is none of {", ".join(_AUTODETECT)}'
-            yield setting.value_place.finding("gres-autodetect", message)
+            yield setting.value_place.finding("gres-autodetect", message, hint="write nvml, or File= without it")
         elif value in _NEEDS_LIBRARY:
             message = f"AutoDetect={setting.value} needs {_NEEDS_LIBRARY[value]} on the node; packages may lack it"
             hint = "look for it in Slurm's plugin directory; without it write File="

@@ -51,13 +51,13 @@ def unknown(configuration: Configuration) -> Iterator[Finding]:
             yield setting.place.finding("unknown-key", message, hint=_hint(known, setting.key))
 
 
-def _hint(known: KeyTable, key: str) -> str | None:
+def _hint(known: KeyTable, key: str) -> str:
     near = known.suggestion(key).removeprefix(", ")
     elsewhere = [name for name in _PLACES if name != known.what and table(name).find(key)]
     if elsewhere and (not near or known.find_loose(key) is None):
         where = " or ".join(f"lines of {name.split()[1]}" if " " in name else name for name in elsewhere)
         return f"it belongs into {where}" + (f"; {near}" if near else "")
-    return near or None
+    return near or "remove it"
 
 
 @rule("key-version")

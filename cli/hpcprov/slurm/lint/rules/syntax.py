@@ -68,7 +68,7 @@ def hostlists(configuration: Configuration) -> Iterator[Finding]:
             yield node.name.value_place.finding("hostlist", node.problem, hint=hint_for(node.name.value))
 
 
-def hint_for(text: str) -> str | None:
-    """What to write instead of an Ansible range."""
+def hint_for(text: str) -> str:
+    """What to write instead, above all of an Ansible range."""
     good = re.sub(r"\[(\d+):(\d+)\]", r"[\1-\2]", text)
-    return f"write {good}" if good != text else None
+    return f"write {good}" if good != text else "a hostlist is written n1,n[2-9],n[010-020]"

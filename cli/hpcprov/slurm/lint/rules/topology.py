@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hpcprov.errors import Finding
-from hpcprov.site.findings import Place
+from hpcprov.site.findings import Place, did_you_mean
 from hpcprov.slurm.errors import SlurmConfigError
 from hpcprov.slurm.hostlist import HostlistError, expand, fold
 from hpcprov.slurm.lint.configuration import Configuration
@@ -62,7 +62,8 @@ def hostlists(configuration: Configuration) -> Iterator[Finding]:
             read_topology_yaml(document.data)
         except SlurmConfigError as error:
             for problem in error.problems:
-                yield configuration.place("topology.yaml").finding("topology-hostlist", problem)
+                hint = "see topology.yaml(5)"
+                yield configuration.place("topology.yaml").finding("topology-hostlist", problem, hint=hint)
 
 
 @rule("topology-twice")
@@ -96,7 +97,8 @@ def nodes(configuration: Configuration) -> Iterator[Finding]:
             unknown = [node for node in item.nodes if node not in configuration.node_names and node != "ALL"]
             if unknown:
                 message = f"{item.name}: slurm.conf defines no node {fold(unknown)}"
-                yield _place(places, item.name, "Nodes", file).finding("topology-nodes", message)
+                hint = "remove it here, or define it with NodeName"
+                yield _place(places, item.name, "Nodes", file).finding("topology-nodes", message, hint=hint)
         if "ALL" in topology.nodes or not topology.nodes:
             continue
         lost = sorted(configuration.node_names - set(topology.nodes))
@@ -111,7 +113,10 @@ def switches(configuration: Configuration) -> Iterator[Finding]:
     for topology, places, file in _topologies(configuration):
         for switch, name in topology.unknown_switches():
             message = f"{switch.name}: no SwitchName defines {name}"
-            yield _place(places, switch.name, "Switches", file).finding("topology-switches", message)
+            hint = (
+                did_you_mean(name, {one.name for one in topology.switches} - {switch.name}) or "define it, or remove it"
+            )
+            yield _place(places, switch.name, "Switches", file).finding("topology-switches", message, hint=hint)
         for switch in topology.switches:
             if switch.nodes and switch.switches:
                 message = f"{switch.name} has both Nodes and Switches"
@@ -123,7 +128,8 @@ def switches(configuration: Configuration) -> Iterator[Finding]:
         loop = topology.loop()
         if loop:
             message = f"switches go round in a circle: {' > '.join([*loop, loop[0]])}"
-            yield _place(places, loop[0], "Switches", file).finding("topology-switches", message)
+            hint = "take one of them out of the Switches of the one above"
+            yield _place(places, loop[0], "Switches", file).finding("topology-switches", message, hint=hint)
 
 
 @rule("topology-apart")

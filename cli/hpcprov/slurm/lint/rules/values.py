@@ -15,6 +15,7 @@ from hpcprov.slurm.partitions import TIMES
 from hpcprov.slurm.read import Line, Setting
 from hpcprov.slurm.values import is_time, kind_problem
 
+_KINDS = {"boolean": "write yes or no", "uint16": "write a whole number up to 65535"}
 _INSECURE = {"AuthType": "auth/none", "CredType": "cred/none"}
 
 
@@ -26,7 +27,8 @@ def kinds(configuration: Configuration) -> Iterator[Finding]:
             for key, setting in _known(kind, line):
                 problem = kind_problem(key.type, setting.value)
                 if problem:
-                    yield setting.value_place.finding("value", f"{key.name}: {problem}")
+                    hint = _KINDS.get(key.type, "write a whole number")
+                    yield setting.value_place.finding("value", f"{key.name}: {problem}", hint=hint)
 
 
 def _known(kind: str, line: Line) -> Iterator[tuple[Key, Setting]]:
@@ -55,7 +57,7 @@ def choices(configuration: Configuration) -> Iterator[Finding]:
             continue
         problem = limits.setting_problem(name, setting.value)
         if problem:
-            hint = did_you_mean(setting.value, limits.CLOSED.get(name, ()))
+            hint = did_you_mean(setting.value, limits.CLOSED.get(name, ())) or "write one of them, or leave it out"
             yield setting.value_place.finding("choice", f"{name}: {problem}", hint=hint)
 
 
@@ -93,7 +95,8 @@ def partition_values(configuration: Configuration) -> Iterator[Finding]:
             wrong_kind = kind_problem(key.type, setting.value)  # told by the rule for values
             problem = None if wrong_kind else limits.partition_problem(key.name, setting.value)
             if problem:
-                yield setting.value_place.finding("partition-value", f"{key.name}: {problem}")
+                hint = "write such a value, or leave it out for the default"
+                yield setting.value_place.finding("partition-value", f"{key.name}: {problem}", hint=hint)
 
 
 @rule("default-time")
