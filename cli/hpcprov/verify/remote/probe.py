@@ -199,7 +199,7 @@ def seed_path(path: str, p: dict[str, Any]) -> dict[str, Any]:
     if code and make_directory(f"{path}/{PREFIX}{p['run_id']}", p["smoke_user"]):
         code, out, err = as_user(*arguments)
     if code:
-        return {"directory": None, "error": worst_error(err) or last_line(out), **mount_of(path)}
+        return {"directory": None, "error": without_shell(worst_error(err) or last_line(out)), **mount_of(path)}
     return {"directory": last_line(out), **mount_of(path)}
 
 
@@ -220,7 +220,13 @@ def exchange_path(path: str, seeded: dict[str, Any], p: dict[str, Any]) -> dict[
     code, out, err = as_user(
         p["smoke_user"], EXCHANGE, seeded["directory"], PREFIX + p["run_id"], p["host"], seeded["host"]
     )
-    return {"error": (last_line(err) or last_line(out) or f"ended with {code}") if code else None, **mount_of(path)}
+    said = without_shell(last_line(err) or last_line(out)) or f"ended with {code}"
+    return {"error": said if code else None, **mount_of(path)}
+
+
+def without_shell(text: str) -> str:
+    """A shell's error without the shell's name and line."""
+    return re.sub(r"^\S*sh: (?:line )?\d+: ", "", text)
 
 
 def collect_path(seeded: dict[str, Any], p: dict[str, Any]) -> list[str]:
