@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hpcprov.importers import slurm_nodes, slurm_options, slurm_parts
 from hpcprov.importers.draft import Draft
 from hpcprov.importers.format import Format
+from hpcprov.importers.slurm_controllers import read_controllers
+from hpcprov.importers.slurm_nodes import read_nodes
+from hpcprov.importers.slurm_options import read_options
+from hpcprov.importers.slurm_partitions import read_partitions
+from hpcprov.importers.slurm_parts import read_accounting, read_cgroup, read_gres, read_topology
 from hpcprov.site.findings import Place
 from hpcprov.slurm.lint.configuration import Configuration
 from hpcprov.slurm.lint.load import load
@@ -42,14 +46,14 @@ def read_configuration(draft: Draft, configuration: Configuration) -> None:
             if line.rest:
                 hint = "correct the line (hpcprov slurm lint says how), then import again"
                 draft.notes.left(line.rest_place or line.place, line.rest, None, "Slurm cannot read it", hint)
-    slurm_options.read_controllers(draft, configuration)
-    slurm_nodes.read_nodes(draft, configuration)
-    slurm_nodes.read_partitions(draft, configuration)
-    slurm_options.read_options(draft, configuration)
-    slurm_parts.read_gres(draft, configuration)
-    slurm_parts.read_cgroup(draft, configuration)
-    slurm_parts.read_topology(draft, configuration)
-    slurm_parts.read_accounting(draft, configuration)
+    read_controllers(draft, configuration)
+    read_nodes(draft, configuration)
+    read_partitions(draft, configuration)
+    read_options(draft, configuration)
+    read_gres(draft, configuration)
+    read_cgroup(draft, configuration)
+    read_topology(draft, configuration)
+    read_accounting(draft, configuration)
 
 
 FORMAT = Format("slurm-conf", recognises, read_into, defines=True)
