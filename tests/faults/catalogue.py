@@ -113,7 +113,6 @@ FAULTS = [
         host="head",
         inject=[On("head", STAY_DEAD.format(unit="slurmctld") + "systemctl kill --signal=KILL slurmctld")],
         cause=["slurmctld runs", "failed"],
-        follows=["node01", "node02"],
         restore=[On("head", MAY_RESTART.format(unit="slurmctld"))],
     ),
     Fault(
@@ -204,11 +203,9 @@ FAULTS = [
     Fault(
         name="Python environment broken on the share",
         host="node01",
-        inject=[
-            On("store", "rm -r /shared/software/scikit-learn/current/lib/python3*/site-packages/sklearn/linear_model")
-        ],
+        inject=[On("store", "rm /shared/software/scikit-learn/current/lib/python3*/site-packages/sklearn/__init__.py")],
         cause=["scikit-learn", "sklearn"],
-        follows=["node02"],
+        also=["node02"],
     ),
     Fault(
         name="stale slurm.conf on a node",

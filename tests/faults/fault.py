@@ -135,8 +135,8 @@ class Fault:
     exit_code: int = VERIFY_FAILED
     repair: Sequence[Step] = (Fix(),)
     restore: Sequence[Step] = ()
-    # Hosts that rightly fail too, because of this fault.
-    follows: Sequence[str] = ()
+    # More hosts that the fault is on.
+    also: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -153,10 +153,15 @@ class Message:
             return replace(self, text=f"{self.text}; {text}")
         return replace(self, fix=text)
 
+    @property
+    def follows(self) -> bool:
+        """It says itself that it is a consequence, and of what."""
+        return "It follows from: " in self.text
+
     def tells(self, host: str, words: Sequence[str]) -> bool:
-        """It is about this host and has all these words."""
+        """It is about this host and has all these words, as a cause."""
         about = self.host == host or re.search(rf"(?<![\w.-]){re.escape(host)}(?![\w-])", self.text)
-        return bool(about) and all(word in self.text for word in words)
+        return bool(about) and not self.follows and all(word in self.text for word in words)
 
 
 HOSTS = r"[\w.\[\],-]+"

@@ -47,7 +47,7 @@ def judge(lab: FaultsLab, row: Row) -> None:
     row.named_host = any(message.tells(fault.host, ()) for message in told)
     naming = [message for message in told if message.tells(fault.host, fault.cause)]
     row.named_cause = bool(naming)
-    row.accused = sorted({message.host for message in told} - {"", fault.host, *fault.follows})
+    row.accused = sorted({message.host for message in told if not message.follows} - {"", fault.host, *fault.also})
     shown = said(done)
     assert "Traceback" not in output, shown
     assert done.returncode == fault.exit_code, shown
