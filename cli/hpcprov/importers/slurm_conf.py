@@ -7,11 +7,12 @@ from pathlib import Path
 
 from hpcprov.importers.draft import Draft
 from hpcprov.importers.format import Format
+from hpcprov.importers.slurm_accounting import read_accounting
 from hpcprov.importers.slurm_controllers import read_controllers
 from hpcprov.importers.slurm_nodes import read_nodes
 from hpcprov.importers.slurm_options import read_options
 from hpcprov.importers.slurm_partitions import read_partitions
-from hpcprov.importers.slurm_parts import read_accounting, read_cgroup, read_gres, read_topology
+from hpcprov.importers.slurm_parts import read_cgroup, read_gres, read_topology
 from hpcprov.site.findings import Place
 from hpcprov.slurm.lint.configuration import Configuration
 from hpcprov.slurm.lint.load import load
