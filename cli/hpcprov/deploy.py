@@ -43,6 +43,7 @@ class Options:
     no_smoke: bool = False
     verbosity: int = 0
     as_json: bool = False
+    yes: bool = False
 
     def phases(self) -> tuple[Phase, ...]:
         """The phases of this run. A run that changes nothing has nothing to prove either."""

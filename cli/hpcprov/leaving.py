@@ -1,7 +1,7 @@
 """Nodes and partitions that the running controller has and the site file has not. Their jobs must be over first.
 
 Role slurmctld asks the same (module hpc_slurm_leaving) before it writes slurm.conf. This is for what comes earlier in a
-deploy: the hosts file loses the name, and a lab its container.
+deploy: the hosts file loses the name, and a lab its container. `hpcprov.plan` says what the plan has to do with it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import suppress
 import paramiko
 
 from hpcprov.errors import ConvergeError, HpcprovError
+from hpcprov.plan.live import Live
 from hpcprov.remote.connection import Connection
 from hpcprov.site import Site
 from hpcprov.slurm import hostlist
@@ -21,38 +22,32 @@ from hpcprov.slurm.partitions import partitions_of
 from hpcprov.slurm.site import compute_groups
 
 REASON = "hpcprov: leaves the cluster"
-# Each line KEY VALUE…; a controller without Slurm, or with a dead one, prints none.
-PROBE = r"""
-sinfo -a -N -h -o '%N' 2>/dev/null | sort -u | sed 's/^/node /'
-squeue -a -h -t running,suspended -o '%A %N' 2>/dev/null | sed 's/^/job /'
-sinfo -a -h -o '%R' 2>/dev/null | sort -u | sed 's/^/partition /'
-squeue -a -h -t pending,running,suspended -o '%A %P' 2>/dev/null | sed 's/^/queued /'
-"""
 
 
-def empty_first(site: Site, *, change: bool = True) -> None:
+def empty_first(site: Site, live: Live | None, *, change: bool = True) -> None:
     """Raise ConvergeError while jobs run on nodes that leave, or are in a partition that does.
 
     Such nodes are drained then, unless `change` is false. Of a partition slurmctld ends pending jobs too.
 
     A controller that cannot be asked has nothing to lose by this; whether it must answer is for others to say.
     """
-    controllers = site.group("controller")
-    if not controllers or site.vars.get("slurm_drop_busy_nodes") is True:
+    if live is None or site.vars.get("slurm_drop_busy_nodes") is True:
         return
+    if jobs := jobs_of_leaving(live, {host.node_name for host in site.group("compute")}):
+        raise _busy(jobs, live.controller, drained=change and _drain(site, jobs))
+    if queued := jobs_of_lost_partitions(live, _partitions(site)):
+        raise _queued(queued, live.controller)
+
+
+def _drain(site: Site, nodes: Iterable[str]) -> bool:
+    """Whether they take no new jobs now."""
+    words = ["scontrol", "update", f"nodename={hostlist.fold(nodes)}", "state=drain", f"reason={REASON}"]
     try:
-        with Connection(controllers[0], timeout=5.0) as connection:
-            _, said, _ = connection.run(f"sh -c {shlex.quote(PROBE)}", timeout=30)
-            jobs = jobs_of_leaving(said, {host.node_name for host in site.group("compute")})
-            if jobs and change:
-                words = ["scontrol", "update", f"nodename={hostlist.fold(jobs)}", "state=drain", f"reason={REASON}"]
-                connection.run(connection.as_root(shlex.join(words)), timeout=30)
+        with Connection(site.group("controller")[0], timeout=5.0) as connection:
+            status, _, _ = connection.run(connection.as_root(shlex.join(words)), timeout=30)
     except (HpcprovError, paramiko.SSHException, OSError, EOFError):
-        return
-    if jobs:
-        raise _busy(jobs, controllers[0].name, drained=change)
-    if queued := jobs_of_lost_partitions(said, _partitions(site)):
-        raise _queued(queued, controllers[0].name)
+        return False
+    return status == 0
 
 
 def _partitions(site: Site) -> list[str]:
@@ -63,27 +58,23 @@ def _partitions(site: Site) -> list[str]:
     return []
 
 
-def jobs_of_leaving(said: str, staying: Iterable[str]) -> dict[str, list[str]]:
-    """Job ids by node that leaves and is busy, out of the probe's lines."""
-    lines = [line.split() for line in said.splitlines()]
-    leaving = {words[1] for words in lines if words[:1] == ["node"] and len(words) > 1} - set(staying)
+def jobs_of_leaving(live: Live, staying: Iterable[str]) -> dict[str, list[str]]:
+    """Ids of running jobs by node that leaves and is busy."""
+    leaving = set(live.nodes) - set(staying)
     jobs: dict[str, list[str]] = {}
-    for words in lines:
-        if words[:1] == ["job"] and len(words) > 2 and leaving:
-            for node in leaving & set(hostlist.expand(words[2])):
-                jobs.setdefault(node, []).append(words[1])
+    for job in live.running:
+        for node in leaving & job.nodes:
+            jobs.setdefault(node, []).append(job.id)
     return dict(sorted(jobs.items()))
 
 
-def jobs_of_lost_partitions(said: str, staying: Sequence[str]) -> dict[str, list[str]]:
-    """Ids of pending and running jobs by partition that leaves, out of the probe's lines; none if none is to stay."""
-    lines = [line.split() for line in said.splitlines()]
-    leaving = {words[1] for words in lines if words[:1] == ["partition"] and len(words) > 1} - set(staying)
+def jobs_of_lost_partitions(live: Live, staying: Sequence[str]) -> dict[str, list[str]]:
+    """Ids of pending and running jobs by partition that leaves; none if none is to stay."""
+    leaving = set(live.partitions) - set(staying) if staying else set()
     jobs: dict[str, list[str]] = {}
-    for words in lines:
-        if words[:1] == ["queued"] and len(words) > 2 and staying:
-            for partition in leaving & set(words[2].split(",")):
-                jobs.setdefault(partition, []).append(words[1])
+    for job in live.jobs:
+        for partition in leaving & set(job.partitions):
+            jobs.setdefault(partition, []).append(job.id)
     return dict(sorted(jobs.items()))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hpcprov.ansible.events import Status, TaskEnded
@@ -46,6 +47,11 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         """Nothing to put back."""
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nothing moves on the screen while a person is asked."""
+        yield
 
     def begin(self, phase: Phase, title: str = "") -> None:
         """A phase starts."""
@@ -132,6 +138,15 @@ class LiveProgress(Progress):
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The view makes room for the question, and comes back."""
+        self._live.stop()
+        try:
+            yield
+        finally:
+            self._live.start()
 
     def begin(self, phase: Phase, title: str = "") -> None:
         """The live view says it; no line is needed."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hpcprov import leaving
+from hpcprov import consent, leaving
 from hpcprov.clock import Clock
-from hpcprov.errors import ConvergeError, HostsError, HpcprovError, SmokeError, VerifyError
+from hpcprov.errors import ConvergeError, HostsError, HpcprovError, SiteError, SmokeError, VerifyError
 from hpcprov.losses import Losses
 from hpcprov.phases import PREPARATION, Phase
 from hpcprov.progress import Progress
@@ -40,7 +40,7 @@ class Steps:
     def run(self, chosen: tuple[Phase, ...]) -> None:
         """The chosen phases in their order; all playbooks together are one of the steps."""
         if self.options.command == "deploy" and Phase.PREFLIGHT in chosen:
-            leaving.empty_first(self.site, change=not self.options.check)
+            self.look_before(chosen)
         if Phase.LAB in chosen:
             self.lab()
         if Phase.PREFLIGHT in chosen:
@@ -58,6 +58,26 @@ class Steps:
             raise
         if self.losses.lost:
             raise self._without_the_lost()
+
+    def look_before(self, chosen: tuple[Phase, ...]) -> None:
+        """Show what the run will do to the cluster. Raises before the first change where work would be lost unasked."""
+        from hpcprov.plan import live, make, render
+
+        said = live.ask(self.site)
+        losses: tuple[str, ...] = ()
+        if playbooks := [phase for phase in chosen if phase.is_playbook]:
+            try:
+                plan = make.against(self.site, said, self._limited(), playbooks)
+            except SiteError as error:  # what the nodes were when they were measured last may be what is wrong
+                self.progress.line(f"no plan: {error.message}: {error.why}")
+            else:
+                losses = plan.losses
+                for line in render.short(plan):
+                    self.progress.line(line)
+        leaving.empty_first(self.site, said, change=not self.options.check)
+        if not self.options.check:
+            with self.progress.paused():
+                consent.require(losses, yes=self.options.yes)
 
     @cached_property
     def losses(self) -> Losses:
@@ -128,7 +148,24 @@ class Steps:
         except (ConvergeError, HostsError):
             if not self.losses.accept(run.broken):
                 raise
+        finally:
+            self._remember(run.broken)
         self.trains = not run.broken or self.losses.smoke_nodes == fewer
+
+    def _remember(self, broken: Collection[str]) -> None:
+        """Keep what is in place now, for the next plan. What goes wrong with it is said, and changes no verdict."""
+        from hpcprov.plan import state
+        from hpcprov.plan.description import of_site
+        from hpcprov.slurm.errors import SlurmConfigError
+
+        if self.options.check or self.options.tags:
+            return
+        done = {phase.name for phase in self.result.phases if phase.status == "done"}
+        hosts = {host.name for host in self.losses.remaining} - set(broken)
+        try:
+            state.record(self.site, of_site(self.site), state.Scope(done, hosts))
+        except (SlurmConfigError, OSError) as error:
+            self.progress.line(f"what was deployed is not saved, the next plan will tell it again: {error}")
 
     def verify(self) -> None:
         """The checks of tests/cluster. Raises VerifyError when one of them fails."""

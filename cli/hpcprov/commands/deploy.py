@@ -21,9 +21,13 @@ def deploy(
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Leave the checks out.")] = False,
     no_smoke: Annotated[bool, typer.Option("--no-smoke", help="Leave the training job out.")] = False,
     verbose: Annotated[int, typer.Option("-v", count=True, help="Show Ansible's output; -vv and -vvv say more.")] = 0,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask, also where jobs or Slurm's state are lost.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print result.json on stdout.")] = False,
 ) -> None:
     """Converge all hosts of a site, verify the cluster and train a network on it.
+
+    Begins with what will change, in a few lines (`hpcprov plan` tells all of it), and asks when work would be lost:
+    running jobs, or Slurm's state. Without a terminal and without --yes it ends then with exit code 2.
 
     Phases: validate, lab, preflight, base, storage, accounting, scheduler, mpi, frameworks, verify, smoke.
     """
@@ -42,6 +46,7 @@ def deploy(
             no_smoke=no_smoke,
             verbosity=verbose,
             as_json=as_json,
+            yes=yes,
         )
     )
     raise typer.Exit(code)

@@ -25,6 +25,7 @@ from hpcprov.lab.plan import (
     ssh_command,
 )
 from hpcprov.lab.podman import Podman, write_atomically
+from hpcprov.plan.state import forget
 from hpcprov.site import Site
 
 Report = Callable[[str], None]
@@ -130,6 +131,7 @@ def _claim_for_up(podman: Podman, site: Site, report: Report) -> None:
     report(f"{claim.takeover()}, its nodes are made anew")
     _remove_containers(podman, site)
     _remove_network(podman, site)
+    forget(site.state_dir)
 
 
 def _remove(podman: Podman, site: Site, *, purge: bool) -> list[str]:
@@ -139,6 +141,7 @@ def _remove(podman: Podman, site: Site, *, purge: bool) -> list[str]:
         podman.run("volume", "rm", entry["Name"])
         removed.append(f"volume {entry['Name']}")
     removed += _remove_network(podman, site)
+    forget(site.state_dir)
     folder = key_store(site).folder
     if purge and folder.is_dir():
         shutil.rmtree(folder)

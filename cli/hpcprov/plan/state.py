@@ -74,6 +74,11 @@ def record(site: Site, now: Description, scope: Scope) -> bool:
     return True
 
 
+def forget(state_dir: Path) -> None:
+    """The hosts are gone, and with them all that was deployed."""
+    (state_dir / NAME).unlink(missing_ok=True)
+
+
 def merge(before: Description | None, now: Description, scope: Scope, site: Site) -> Description | None:
     """What is in place after a run; None when that is nothing new."""
     done = [part for part in PARTS if part in now.parts and scope.covers(part, site)]
