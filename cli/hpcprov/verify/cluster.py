@@ -18,7 +18,7 @@ from hpcprov.site import Host, Site
 from hpcprov.verify import expect
 from hpcprov.verify.transport import RemoteError, Transport, UnreachableError
 
-PARALLEL = 64  # connections at once
+PARALLEL = 128  # connections at once
 
 
 @dataclass
