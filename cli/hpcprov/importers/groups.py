@@ -33,6 +33,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "fn_management": ("controller", "database", "provisioner"),
     "fn_compute": ("compute",),
     "fn_login": ("login",),
+    "fn_loging": ("login",),
     "fn_storage": ("storage",),
     "mg_managements": ("controller", "database", "provisioner"),
     "mg_computes": ("compute",),

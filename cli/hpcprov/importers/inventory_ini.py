@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,9 @@ def _host(draft: Draft, inventory: Inventory, group: str, said: str, place: Plac
 def parse_value(text: str) -> Any:
     """A value as Ansible takes it from an INI file: a Python literal where it is one, else text."""
     try:
-        value = ast.literal_eval(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a stray backslash, which is no matter here
+            value = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return text
     return value if isinstance(value, bool | int | float | str | list | dict | tuple | type(None)) else text

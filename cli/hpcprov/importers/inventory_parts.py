@@ -95,6 +95,9 @@ def _networks(draft: Draft, value: Mapping[Any, Any], place: Place) -> None:
             draft.notes.left(place, f"networks.{name}", text, "is no network")
             continue
         draft.notes.mapped(place, f"networks.{name}", text, "cluster_network, if it holds every host")
+        for key, one in network.items() if isinstance(network, Mapping) else ():
+            if key not in ("subnet", "prefix"):
+                draft.notes.left(place, f"networks.{name}.{key}", one, "hpcprov configures no networks")
 
 
 def _openhpc_partitions(draft: Draft, groups: Mapping[str, Any], parts: Parts) -> None:

@@ -84,7 +84,9 @@ def _mac(text: str) -> Converted:
 
 
 def _address(text: str) -> Converted:
-    return (text, "") if is_address(text) else (None, "is no address")
+    """An address, also one with the length of its prefix."""
+    bare = text.partition("/")[0]
+    return (bare, "") if is_address(bare) else (None, "is no address")
 
 
 def _network(text: str) -> Converted:
