@@ -12,7 +12,20 @@ from typing import Annotated, NoReturn
 import typer
 
 from hpcprov import __version__
-from hpcprov.commands import deploy, importing, inventory, lab, plan, preflight, report, slurm, smoke, validate, verify
+from hpcprov.commands import (
+    deploy,
+    discover,
+    importing,
+    inventory,
+    lab,
+    plan,
+    preflight,
+    report,
+    slurm,
+    smoke,
+    validate,
+    verify,
+)
 from hpcprov.console import say
 from hpcprov.errors import HpcprovError, SiteError
 
@@ -35,6 +48,9 @@ app = typer.Typer(
 )
 app.command("validate", epilog="Example: hpcprov validate inventory/site.yaml")(validate.validate)
 app.command("import", epilog="Example: hpcprov import slurm.conf /etc/hosts --output site.yaml")(importing.import_site)
+app.command("discover", epilog="Example: hpcprov discover head node[001-064] --site inventory/site.yaml")(
+    discover.discover
+)
 app.command("preflight", epilog="Example: hpcprov preflight inventory/site.yaml --limit compute")(preflight.preflight)
 app.command("plan", epilog="Example: hpcprov plan inventory/site.yaml --json")(plan.plan)
 app.command("deploy", epilog="Example: hpcprov deploy inventory/site.yaml --check --diff")(deploy.deploy)

@@ -3,9 +3,9 @@
 A process of its own, because pyinfra's gevent patches the standard library, which neither Ansible nor our threads may
 meet. It imports nothing of hpcprov. Standard input has one JSON document (secrets come this way, never as arguments):
 
-    {"line": "sh", "limit": 60, "timeout": 10.0, "known_hosts": "/file", "hosts":
+    {"line": "sh", "limit": 60, "timeout": 10, "hosts":
      [{"name": "n1", "address": "10.0.0.1", "port": 22, "user": "root", "key": null, "password": null,
-       "proxy_command": null, "stdin": "…"}]}
+       "known_hosts": "/file", "proxy_command": null, "stdin": "…"}]}
 
 Standard output gets a JSON line for each host as soon as it is done: {"name", "output", "sent", "received"}, or
 {"name", "error": {"kind", "message", "key", "expected"}}. Kinds are names of exceptions; keys are "type base64".
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def _state(entries: dict[str, dict[str, Any]], request: dict[str, Any]) -> State:
-    data = [(number, _ssh_data(entry, request["known_hosts"])) for number, entry in entries.items()]
+    data = [(number, _ssh_data(entry)) for number, entry in entries.items()]
     parallel = min(MOST_PARALLEL, max(1, len(data)))
     config = Config(PARALLEL=parallel, CONNECT_TIMEOUT=request["timeout"])
     state = State(Inventory((data, {})), config)
@@ -77,7 +77,7 @@ def _state(entries: dict[str, dict[str, Any]], request: dict[str, Any]) -> State
     return state
 
 
-def _ssh_data(entry: dict[str, Any], known_hosts: str) -> dict[str, Any]:
+def _ssh_data(entry: dict[str, Any]) -> dict[str, Any]:
     """The way was worked out already, so pyinfra's own reading of ~/.ssh/config is switched off."""
     extra: dict[str, Any] = {"banner_timeout": 30, "auth_timeout": 30}
     if entry.get("key"):
@@ -86,7 +86,7 @@ def _ssh_data(entry: dict[str, Any], known_hosts: str) -> dict[str, Any]:
         "ssh_hostname": entry["address"],
         "ssh_port": entry["port"],
         "ssh_user": entry["user"],
-        "ssh_known_hosts_file": known_hosts,
+        "ssh_known_hosts_file": entry["known_hosts"],
         "ssh_strict_host_key_checking": "yes",
         "ssh_config_file": os.devnull,
         "ssh_paramiko_connect_kwargs": extra,

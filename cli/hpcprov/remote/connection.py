@@ -95,7 +95,7 @@ class Connection:
             )
         except (paramiko.SSHException, OSError, EOFError) as error:
             self.close()
-            raise _explained(error, way) from error
+            raise explained(error, way) from error
 
     def close(self) -> None:
         """Drop the connection; harmless when there is none."""
@@ -128,7 +128,7 @@ def _reason(error: Exception) -> str:
     return str(error)
 
 
-def _explained(error: Exception, way: Route) -> ConnectionFailedError:
+def explained(error: Exception, way: Route) -> ConnectionFailedError:
     """What went wrong and what to do about it."""
     target = f"{way.user}@{way.address} port {way.port}"
     known = way.known_hosts[0] if way.known_hosts else Path("~/.ssh/known_hosts")
