@@ -26,7 +26,10 @@ def named(folder: Path) -> list[Path]:
 
 
 def told(findings: list[Finding]) -> list[str]:
-    return [f"{f.file.name}:{f.line}:{f.column} {f.level} {f.rule}: {f.message}" for f in findings]
+    return [
+        f"{f.file.name}:{f.line}:{f.column} {f.level} {f.rule}: " + f.message.replace(f"{f.file.parent}/", "")
+        for f in findings
+    ]
 
 
 def release_of_case(folder: Path) -> str | None:
