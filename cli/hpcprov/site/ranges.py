@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
+from itertools import groupby, product
+
+from hpcprov.slurm import hostlist
+from hpcprov.slurm.hostlist import fold, split
 
 _SLURM_RANGE = re.compile(r"\[([0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*)\]")
 _RANGE = re.compile(r"\[([^\[\]]*)\]")
@@ -88,3 +93,65 @@ def _check_range(name: str, inside: str) -> int:
 
 def _swap(name: str, inside: str, bounds: list[str]) -> str:
     return name.replace(f"[{inside}]", "[" + ":".join([bounds[1], bounds[0], *bounds[2:]]) + "]")
+
+
+def patterns(hosts: Iterable[str]) -> list[str]:
+    """A set of hosts as an inventory writes them: node[001:064], node100. Sorted as Slurm sorts hostlists."""
+    return [pattern for part in split(fold(hosts)) for pattern in _of_hostlist(part)]
+
+
+def _of_hostlist(part: str) -> list[str]:
+    """`n[1-3,7]` as Ansible writes it: `n[1:3]` and `n7`."""
+    match = re.fullmatch(r"(.*)\[([0-9,-]+)\]", part)
+    if match is None:
+        return [part]
+    return [
+        f"{match.group(1)}[{item.replace('-', ':')}]" if "-" in item else match.group(1) + item
+        for item in match.group(2).split(",")
+    ]
+
+
+def without(pattern: str, hosts: Collection[str]) -> list[str]:
+    """Patterns for the hosts of `pattern` that are not in `hosts`; ranges are split where a host is missing.
+
+    Raises RangeError when `pattern` is no good itself.
+    """
+    names, port = expand(pattern)
+    if not any(name in hosts for name in names):
+        return [pattern]
+    head, tail = pattern, ""
+    if port is not None:
+        head, _, tail = pattern.rpartition(":")
+        tail = f":{tail}"
+    pieces = re.split(r"(\[[^\[\]]*\])", head)
+    if len(pieces) == 1:
+        return []
+    *before, last, after = pieces
+    heads = [expand(piece)[0] if piece.startswith("[") else (piece,) for piece in before]
+    return [
+        f"{start}{part}{after}{tail}"
+        for start in map("".join, product(*heads))
+        for part in _left(last, [value for value in expand(last)[0] if f"{start}{value}{after}" in hosts])
+    ]
+
+
+def _left(bracket: str, gone: Collection[str]) -> Iterator[str]:
+    """The values of one bracket that are left, each run of them as a bracket again."""
+    bounds = bracket[1:-1].split(":")
+    step = f":{bounds[2]}" if len(bounds) == 3 else ""
+    for is_gone, run in groupby(expand(bracket)[0], key=lambda value: value in gone):
+        values = list(run)
+        if not is_gone:
+            yield values[0] if len(values) == 1 else f"[{values[0]}:{values[-1]}{step}]"
+
+
+def named(texts: Iterable[str]) -> list[str]:
+    """Hosts that somebody names: Slurm's hostlists (node[001-004],node007) or ranges as an inventory writes them.
+
+    Each once, in order. Raises RangeError or HostlistError.
+    """
+    hosts: dict[str, None] = {}
+    for part in (part for text in texts for part in split(text)):
+        is_range = any(":" in inside for inside in _RANGE.findall(part))
+        hosts.update(dict.fromkeys(expand(part)[0] if is_range else hostlist.expand(part)))
+    return list(hosts)
