@@ -16,7 +16,9 @@ from hpcprov.slurm.read import Line, read
 Items = dict[str, dict[str, str]]
 # Options whose value may be a password. What is kept and shown of one is a digest.
 SECRET = ("AccountingStoragePass", "JobCompPass")
-_SECRET_LINE = re.compile(rf"^(\s*(?:{'|'.join(SECRET)})\s*=\s*)(?!sha256:)(\S.*?)\s*$", re.IGNORECASE | re.MULTILINE)
+_SECRET_LINE = re.compile(
+    rf"^(\s*(?:{'|'.join(SECRET)})\s*=\s*)(?!sha256:|\(vault\))(\S.*?)\s*$", re.IGNORECASE | re.MULTILINE
+)
 _SAME = {"Sockets": "SocketsPerBoard"}
 _RECORDS = ("nodename", "partitionname")
 

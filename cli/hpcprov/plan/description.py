@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from hpcprov.plan.conf import Conf, Items, digest, key_values, parse, without_se
 from hpcprov.plan.parts import SLURM
 from hpcprov.preflight.report import hostlist
 from hpcprov.site import Host, Site
+from hpcprov.site.scalars import Vaulted
 from hpcprov.slurm.cluster import Cluster
 from hpcprov.slurm.conf import slurm_files
 from hpcprov.slurm.site import Vars, from_site
@@ -23,6 +25,8 @@ from hpcprov.slurm.values import as_list
 
 SCHEMA = 1
 EVERYWHERE = "all hosts"
+# Stands for a value that is encrypted in the site file, and is never compared.
+VAULT = "(vault)"
 _USER_KEYS = ("uid", "gid", "group", "groups", "shell", "home", "comment")
 # Part: secret files, by the variable that names another one.
 _SECRETS = {
@@ -87,7 +91,7 @@ def of_site(site: Site) -> Description:
 
 def describe(site: Site, facts: Mapping[str, Vars], secrets: Mapping[str, str | None]) -> Description:
     """`facts` by host as they were saved, `secrets` the digest by part. Raises SlurmConfigError."""
-    cluster = from_site(site, facts)
+    cluster = _cluster(site, facts)
     defined = [node for node in cluster.nodes if node.is_defined]
     files = _files(cluster) if defined else {}
     unmeasured = {node.name: _partitions_of(cluster, node.name) for node in cluster.nodes if not node.is_defined}
@@ -107,6 +111,13 @@ def describe(site: Site, facts: Mapping[str, Vars], secrets: Mapping[str, str | 
     return Description(
         cluster=site.cluster_name, release=cluster.release, files=files, parts=parts, unmeasured=unmeasured
     )
+
+
+def _cluster(site: Site, facts: Mapping[str, Vars]) -> Cluster:
+    """As the roles have it, but for values that only Ansible can decrypt."""
+    cluster = from_site(site, facts)
+    hidden = {key: VAULT for key, value in cluster.config.items() if isinstance(value, Vaulted)}
+    return replace(cluster, config={**cluster.config, **hidden}) if hidden else cluster
 
 
 def saved_facts(state_dir: Path) -> dict[str, dict[str, Any]]:

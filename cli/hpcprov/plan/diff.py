@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hpcprov.plan import effects
 from hpcprov.plan.conf import SECRET, Items, members
-from hpcprov.plan.description import Description
+from hpcprov.plan.description import VAULT, Description
 from hpcprov.plan.effects import Cost, Effect
 from hpcprov.plan.parts import PARTS, SLURM
 from hpcprov.site.model import short_name
@@ -129,8 +129,8 @@ def _part(part: str, old: Description, new: Description, before: Items, after: I
             yield _whole(part, name, "added", after[name], new.release)
         elif name not in after:
             yield _whole(part, name, "removed", before[name], new.release)
-        elif part == "nodes" and name in new.unmeasured:
-            continue  # it is measured before its line is written, so nothing can be said about it
+        elif (part == "nodes" and name in new.unmeasured) or VAULT in after[name].values():
+            continue  # nothing can be said about it: measured before its line is written, or only Ansible can read it
         elif details := tuple(_details(part, name, old, new)):
             worst = max(details, key=lambda detail: detail.cost.effect.weight)
             yield Change(part, name, "changed", worst.cost, details)

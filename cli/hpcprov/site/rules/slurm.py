@@ -9,6 +9,7 @@ from typing import Any
 from hpcprov.errors import Finding
 from hpcprov.site.model import Host
 from hpcprov.site.rules.registry import Draft, rule
+from hpcprov.site.scalars import Vaulted
 from hpcprov.site.templating import holds_template
 from hpcprov.slurm.errors import SlurmConfigError
 from hpcprov.slurm.gres import node_gres
@@ -107,7 +108,8 @@ def free_values(draft: Draft) -> Iterator[Finding]:
         for host, settings in _free_settings(draft, variable):
             for name, value in settings.items():
                 key = table(file).find_loose(str(name))
-                problem = _value_problem(key, value) if key and not holds_template(value) else None
+                legible = not holds_template(value) and not isinstance(value, Vaulted)
+                problem = _value_problem(key, value) if key and legible else None
                 if problem:
                     yield draft.place_of(host, variable, name).finding("slurm-value", f"{name}: {problem}")
 
