@@ -13,9 +13,11 @@ import typer
 
 from hpcprov import __version__
 from hpcprov.commands import (
+    bootstrap,
     deploy,
     discover,
     importing,
+    init,
     inventory,
     lab,
     plan,
@@ -46,10 +48,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("init", epilog="Example: hpcprov init --nodes 'node[001-064]' --controller head1")(init.init)
 app.command("validate", epilog="Example: hpcprov validate inventory/site.yaml")(validate.validate)
 app.command("import", epilog="Example: hpcprov import slurm.conf /etc/hosts --output site.yaml")(importing.import_site)
 app.command("discover", epilog="Example: hpcprov discover head node[001-064] --site inventory/site.yaml")(
     discover.discover
+)
+app.command("bootstrap", epilog="Example: hpcprov bootstrap node[001-064] --ask-password --accept-new-host-keys")(
+    bootstrap.bootstrap
 )
 app.command("preflight", epilog="Example: hpcprov preflight inventory/site.yaml --limit compute")(preflight.preflight)
 app.command("plan", epilog="Example: hpcprov plan inventory/site.yaml --json")(plan.plan)

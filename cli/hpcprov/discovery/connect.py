@@ -213,6 +213,8 @@ def failure(target: Target, error: Mapping[str, str]) -> ConnectionFailedError:
             )
     found = explained(_rebuilt(kind, message, error, target.route), target.route)
     found.host = target.name
+    if kind == "UnknownHostKey":
+        found.hint = "compare it with the host's own (ssh-keygen -lf there), then use --accept-new-host-keys"
     if found.trouble is Trouble.AUTHENTICATION and target.route.user == "root" and target.password:
         found.hint = "is the password right, and does sshd allow it (PasswordAuthentication, PermitRootLogin)?"
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -104,15 +105,22 @@ def _ssh(hosts: list[Found], access: Access) -> dict[str, Any]:
     if len(ports) == 1 and (port := ports.pop()) != 22:
         variables["ansible_port"] = port
     if access.key is not None:
-        variables["ansible_ssh_private_key_file"] = str(access.key)
+        variables["ansible_ssh_private_key_file"] = _written(access.key)
     options = []
     if access.jump:
         options.append(f"-J {access.jump}")
     if access.known_hosts is not None:
-        options.append(f"-o UserKnownHostsFile={access.known_hosts} -o StrictHostKeyChecking=yes")
+        options.append(
+            f"-o UserKnownHostsFile={shlex.quote(_written(access.known_hosts))} -o StrictHostKeyChecking=yes"
+        )
     if options:
         variables["ansible_ssh_common_args"] = " ".join(options)
     return variables
+
+
+def _written(path: Path) -> str:
+    """A path that means the same wherever a command is started."""
+    return str(path) if str(path).startswith("~") else str(path.absolute())
 
 
 def _export(hosts: list[Found], guess: Guess) -> str:

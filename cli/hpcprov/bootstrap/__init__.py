@@ -1,0 +1,1 @@
+"""Make fresh hosts ready for Ansible: an admin user with a key and sudo, and Python. Nothing is ever locked out."""
