@@ -50,6 +50,23 @@ def site_error(path: Path, findings: Iterable[Finding]) -> SiteError:
     return SiteError(f"{path} has {count}", errors)
 
 
+# What these say about a host of a placeholder follows from it.
+_FOLLOWS = ("address", "cluster-n", "host-name", "short-name", "mac")
+
+
+def without_consequences(findings: Iterable[Finding]) -> list[Finding]:
+    """Without findings that say once more of a placeholder, or of a number that YAML misreads, that it is no good."""
+    listed = list(findings)
+    lines = {(one.file, one.line) for one in listed if one.rule == "placeholder"}
+    numbers = {(one.file, one.line, one.column) for one in listed if one.rule == "octal"}
+    return [
+        one
+        for one in listed
+        if not ((one.file, one.line) in lines and one.rule.startswith(_FOLLOWS))
+        and not ((one.file, one.line, one.column) in numbers and one.rule != "octal")
+    ]
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """`did you mean "x"?`, or nothing when no known word is near."""
     by_lower = {name.lower(): name for name in known}

@@ -8,7 +8,7 @@ from typing import Any
 
 from hpcprov.errors import Finding
 from hpcprov.site.document import Document, read_document
-from hpcprov.site.findings import Findings, Place, errors_of, site_error
+from hpcprov.site.findings import Findings, Place, errors_of, site_error, without_consequences
 from hpcprov.site.folding import fold_ranges
 from hpcprov.site.model import DEFAULT_DOMAIN, Host, Site, build_host, short_name, text_of
 from hpcprov.site.reader import read_tree
@@ -49,7 +49,8 @@ def check_site(path: Path, *, text: str | None = None) -> Report:
     draft = _draft(path, findings, text)
     if draft is not None:
         run_rules(draft, findings)
-    ordered = fold_ranges(findings.ordered(), draft.site.hosts if draft is not None else ())
+    told = without_consequences(findings.ordered())
+    ordered = fold_ranges(told, draft.site.hosts if draft is not None else ())
     site = draft.site if draft is not None and not errors_of(ordered) else None
     return Report(site, ordered, draft)
 
