@@ -17,6 +17,7 @@ from hpcprov.discovery.reach import Access
 from hpcprov.discovery.roles import Guess, guess_roles
 from hpcprov.discovery.variables import gres, host_variables, remarks, same_gres
 from hpcprov.site.flow import flow
+from hpcprov.site.rules.storage import path_problem
 
 _WIDTH = 110
 
@@ -128,8 +129,8 @@ def _export(hosts: list[Found], guess: Guess) -> str:
     for host in hosts:
         if host.name == guess.roles["storage"][0]:
             disks = sorted((disk for disk in host.facts.disks if not disk.system), key=lambda disk: -disk.bytes)
-            mounts = [mount for disk in disks for mount in disk.mounts if re.fullmatch(r"/[\w./-]+", mount)]
-            return next((mount for mount in mounts if not mount.startswith(("/var", "/boot"))), "/shared")
+            mounts = [mount for disk in disks for mount in disk.mounts]
+            return next((mount for mount in mounts if mount[0] == "/" and not path_problem(mount, set())), "/shared")
     return "/shared"
 
 

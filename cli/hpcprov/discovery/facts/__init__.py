@@ -33,7 +33,8 @@ def read(said: Facts) -> HostFacts:
         serial=_real(dmi.get("product_serial", "")),
         cpu=cpu.parse(said.lines("lscpu"), said.lines("lscpu-p")),
         memory_mib=said.memory_mib,
-        disks=disks.parse(said.lines("lsblk"), said.lines("block")),
+        # A container sees the disks of its machine, and none of them is its own.
+        disks=() if container else disks.parse(said.lines("lsblk"), said.lines("block")),
         interfaces=network.parse(
             said.lines("links"), said.lines("addresses"), said.lines("all-addresses"), container=container
         ),

@@ -63,13 +63,14 @@ def paths(draft: Draft) -> Iterator[Finding]:
                 path = entry.get("path")
                 if not isinstance(path, str) or holds_template(path):
                     continue
-                problem = _path_problem(path, seen)
+                problem = path_problem(path, seen)
                 seen.add(path.rstrip("/"))
                 if problem:
                     yield draft.place_of(host, variable, index, "path").finding("nfs-path", f'"{path}" {problem}')
 
 
-def _path_problem(path: str, seen: set[str]) -> str | None:
+def path_problem(path: str, seen: set[str]) -> str | None:
+    """Why a path cannot be shared; `seen` are the paths before it, without a slash at their end."""
     if not path.startswith("/"):
         return "is no absolute path"
     if path.split() != [path]:
