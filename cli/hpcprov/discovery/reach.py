@@ -44,7 +44,8 @@ def targets_for(wanted: Sequence[Wanted], site: Site | None, access: Access) -> 
     known = _by_any_name(site)
     found: dict[str, Target] = {}
     for one in wanted:
-        target = _target(one, known.get(one.name.lower()), access)
+        host = known.get(one.name.lower()) or build_host(one.name, _site_wide(site), frozenset())
+        target = _target(one, host, access)
         if target.name not in found or target.is_named:
             found[target.name] = target
     return list(found.values())
@@ -64,9 +65,13 @@ def _by_any_name(site: Site | None) -> dict[str, Host]:
     return names
 
 
-def _target(wanted: Wanted, host: Host | None, access: Access) -> Target:
-    if host is None:
-        host = build_host(wanted.name, {}, frozenset())
+def _site_wide(site: Site | None) -> dict[str, Any]:
+    """How the site reaches all of its hosts: new ones will be like them."""
+    shared = site.vars if site else {}
+    return {name: value for name, value in shared.items() if name.startswith("ansible_") and name != "ansible_host"}
+
+
+def _target(wanted: Wanted, host: Host, access: Access) -> Target:
     user, port = wanted.user or access.user, wanted.port or access.port
     host = replace(host, user=user or host.user, port=port or host.port)
     if access.key is not None:

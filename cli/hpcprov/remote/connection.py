@@ -153,6 +153,10 @@ def explained(error: Exception, way: Route) -> ConnectionFailedError:
             trouble = Trouble.AUTHENTICATION
             message = f"refuses the login of {way.user}"
             hint = f"put the public key on the host: ssh-copy-id {port}{way.user}@{way.address}"
+        case paramiko.SSHException() if "No authentication methods" in str(error):
+            trouble = Trouble.AUTHENTICATION
+            message = f"there is neither a key nor a password to log in with as {way.user}"
+            hint = "make a key with ssh-keygen, or load one with ssh-add"
         case socket.gaierror():
             trouble = Trouble.ADDRESS
             message = f"the name {way.address} cannot be resolved"
