@@ -72,6 +72,21 @@ class Converge:
         if outcome.return_code != 0 or not outcome.stats:
             raise self._without_hosts(outcome.return_code)
 
+    def done_on(self, hosts: Sequence[str], *, despite_failures: bool) -> dict[str, set[str]]:
+        """The hosts on which each phase of the run ended well: those that failed neither in it nor before it.
+
+        A phase with failures counts only where the other hosts went on (`despite_failures`).
+        """
+        good = ("done", "failed") if despite_failures else ("done",)
+        phases = [Phase(phase.name) for phase in self.result.phases if phase.status in good]
+        order = list(Phase)
+        failed = {host: order.index(self.failed_in.get(host) or Phase.VALIDATE) for host in self.failed}
+        return {
+            phase.value: {host for host in hosts if host not in failed or order.index(phase) < failed[host]}
+            for phase in phases
+            if phase.is_playbook
+        }
+
     def output(self, line: str) -> None:
         """Ansible's own text."""
         self.last_lines = [*self.last_lines[-14:], line]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from hpcprov.results import CheckCounts, FailureResult, PreflightSummary, Result
 from hpcprov.site import Host, Site
 
 if TYPE_CHECKING:
+    from hpcprov.converge import Converge
     from hpcprov.deploy import Options
     from hpcprov.preflight import Reached
     from hpcprov.rundir import RunDir
@@ -143,16 +144,17 @@ class Steps:
         )
         self.clock.begin(playbooks[0])
         run = converge.Converge(self.result, self.progress, self.clock)
+        hosts = [host.name for host in self.losses.remaining]
         try:
             run.run(request)
         except (ConvergeError, HostsError):
             if not self.losses.accept(run.broken):
                 raise
         finally:
-            self._remember(run.broken)
+            self._remember(run, hosts)
         self.trains = not run.broken or self.losses.smoke_nodes == fewer
 
-    def _remember(self, broken: Collection[str]) -> None:
+    def _remember(self, run: Converge, hosts: Sequence[str]) -> None:
         """Keep what is in place now, for the next plan. What goes wrong with it is said, and changes no verdict."""
         from hpcprov.plan import state
         from hpcprov.plan.description import of_site
@@ -160,10 +162,9 @@ class Steps:
 
         if self.options.check or self.options.tags:
             return
-        done = {phase.name for phase in self.result.phases if phase.status == "done"}
-        hosts = {host.name for host in self.losses.remaining} - set(broken)
         try:
-            state.record(self.site, of_site(self.site), state.Scope(done, hosts))
+            done = run.done_on(hosts, despite_failures=run.broken.keys() <= self.losses.lost.keys())
+            state.record(self.site, of_site(self.site), state.Scope(done))
         except (SlurmConfigError, OSError) as error:
             self.progress.line(f"what was deployed is not saved, the next plan will tell it again: {error}")
 

@@ -155,6 +155,9 @@ OPTIONS = (
          Effect.RECONFIGURE, MANUAL),
 )  # fmt: skip
 
+# What Slurm takes where a costly option is absent, in all releases.
+DEFAULTS = {"AuthType": "auth/munge", "CredType": "cred/munge", "SlurmUser": "root", "StateSaveLocation": "/var/spool"}
+
 # Options of a NodeName line.
 NODES = (
     Rule("Gres", Effect.DRAINED, "slurmctld: Aborting … due to use of invalid GRES configuration",
@@ -189,8 +192,11 @@ FIRST = Cost(Effect.NONE, "nothing runs yet")
 
 
 def of_option(key: str, release: str, old: str | None = None, new: str | None = None) -> Cost:
-    """What changing an option of slurm.conf costs in a release such as 22.05."""
+    """What changing an option of slurm.conf costs in a release such as 22.05. None is an option that is not there."""
     cost = _look_up(OPTIONS, key, release)
+    default = DEFAULTS.get(key)
+    if default and (old is None) != (new is None) and (old or default) == (new or default):
+        return Cost(Effect.RECONFIGURE, MANUAL, "that is its default")
     if key == "SelectType" and {_plugin(old), _plugin(new)} == {"cons_res", "cons_tres"}:
         return Cost(Effect.BOTH, MANUAL, "between cons_res and cons_tres job information is kept")
     if key == "SlurmctldHost" and old and new and _first_host(old) == _first_host(new):

@@ -36,8 +36,9 @@ def full(plan: Plan) -> list[str]:
 def short(plan: Plan) -> list[str]:
     """One line for each part that changes; nothing when nothing does."""
     if plan.first:
-        count = sum(change.part == "hosts" for change in plan.changes)
-        return [f"first deploy: {count} hosts, everything is new"] if plan.changes else []
+        count = sum(change.part in ("hosts", "nodes") for change in plan.changes)
+        hosts = "1 host" if count == 1 else f"{count:,} hosts"
+        return [f"first deploy: {hosts}, everything is new"] if plan.changes else []
     lines = []
     for part, rule in PARTS.items():
         changes = [change for change in plan.changes if change.part == part]

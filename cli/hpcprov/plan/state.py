@@ -6,14 +6,14 @@ did for some:
 
 - a run with --tags or --check records nothing: nobody can say what of a part it did;
 - --from and --to, a failure and Ctrl-C record the phases that were done before;
-- with --limit, or after hosts were lost, Slurm's files are recorded when the controllers were part of the run (they are
-  written there, from the whole site), accounts when the databases were, exports when the storage hosts were, the rest
-  only when every host was. Hosts are recorded one by one.
+- with --limit, or on the hosts that are left after some were lost, Slurm's files are recorded when the controllers were
+  part of the run (they are written there, from the whole site), accounts when the databases were, exports when the
+  storage hosts were, the rest only when every host was. Hosts are recorded one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -32,16 +32,15 @@ NAME = "deployed.json"
 
 @dataclass(frozen=True)
 class Scope:
-    """What a run did: the phases that ended well, and the hosts (of the inventory) on which they did."""
+    """What a run did: the hosts (of the inventory) on which each phase ended well."""
 
-    phases: Collection[str]
-    hosts: Collection[str]
+    hosts: Mapping[str, Collection[str]]
 
     def covers(self, part: str, site: Site) -> bool:
         """Whether the part is in place now wherever it belongs."""
         rule = PARTS[part]
         wanted = site.cluster_hosts if rule.group is None else site.group(rule.group)
-        return rule.phase in self.phases and {host.name for host in wanted} <= set(self.hosts)
+        return rule.phase in self.hosts and {host.name for host in wanted} <= set(self.hosts[rule.phase])
 
 
 def load(state_dir: Path) -> tuple[Description | None, str]:
@@ -101,7 +100,6 @@ def merge(before: Description | None, now: Description, scope: Scope, site: Site
 
 def _hosts(before: Description | None, now: Description, scope: Scope) -> dict[str, dict[str, str]]:
     """The hosts after a run that had some of them; none when it did not come to them."""
-    if Phase.BASE not in scope.phases:
-        return {}
-    mine = {name: values for name, values in now.parts.get("hosts", {}).items() if name in scope.hosts}
-    return {**(before.parts.get("hosts", {}) if before else {}), **mine}
+    done = scope.hosts.get(Phase.BASE, ())
+    mine = {name: values for name, values in now.parts.get("hosts", {}).items() if name in done}
+    return mine and {**(before.parts.get("hosts", {}) if before else {}), **mine}

@@ -169,7 +169,7 @@ def test_failure_names_host_role_task_reason_and_journal(stage: Stage) -> None:
     assert stage.phases() == [("base", "failed"), ("scheduler", "done")]
     assert stage.result.failures[0].model_dump() == {
         "phase": "base", "host": "node01", "role": "munge", "task": "Munge runs", "reason": "munge did not start",
-        "journal": ["Key is too short"],
+        "journal": ["Key is too short"], "fix": None,
     }  # fmt: skip
     assert "  node01: munge did not start" in stage.lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,8 +12,10 @@ import jsonschema
 import pytest
 from hpcprov import converge, main, smoke, survey, verify
 from hpcprov.phases import Phase
+from hpcprov.plan.description import of_site
 from hpcprov.remote import options
 from hpcprov.results import SmokeResult, schema
+from hpcprov.site import load_site
 from hpcprov.verify import Failure, VerifyResult
 from preflight.cluster_look import healthy_probe
 
@@ -71,6 +74,19 @@ class Cluster:
         (self.home / f"{phase}.yml").write_text(
             text.format(phase=phase, changed="true" if phase == "base" else "false")
         )
+
+    def measured(self, *, cpus: int) -> None:
+        """The site file says what the node has; Slurm's files lie in a folder of this test."""
+        text = SITE.format(port=self.server.port, key=self.server.client_key_file, known=self.server.known_hosts)
+        node = f"{{slurm_node: {{CPUs: {cpus}, RealMemory: 1000}}}}"
+        text = text.replace("compute: {hosts: {head: }}", f"compute: {{hosts: {{head: {node}}}}}")
+        self.site.write_text(text.replace("  vars:\n", f"  vars:\n    slurm_conf_dir: {self.home}/controller\n"))
+
+    def deployed(self) -> dict[str, Any]:
+        """What the last deploy kept."""
+        path = self.site.parent / ".hpcprov" / "tiny" / "deployed.json"
+        document: dict[str, Any] = json.loads(path.read_text())
+        return document
 
     def deploy(self, *arguments: str, command: str = "deploy") -> int:
         return main.main([command, str(self.site), *arguments])
@@ -369,3 +385,93 @@ def test_usage(cluster: Cluster, errors: Callable[[], str]) -> None:
     assert cluster.deploy("--limit", "node99") == 2
     assert "no host of the site matches" in errors()
     assert cluster.deploy("--nonsense") == 2
+
+
+def busy(cluster: Cluster) -> None:
+    """The controller has a job on its node, which had two cores when it was deployed."""
+    folder = cluster.home / "controller"
+    folder.mkdir()
+    for name, said in (("sinfo", "head"), ("squeue", "7|RUNNING|batch|1:00:00|1|head")):
+        (folder / name).write_text(f"#!/bin/sh\ncase $* in *%R*) echo batch;; *) echo '{said}';; esac\n")
+        (folder / name).chmod(0o755)
+    cluster.server.path = f"{folder}:/usr/bin:/bin"
+    cluster.measured(cpus=2)
+    for name, text in of_site(load_site(cluster.site)).files.items():
+        (folder / name).write_text(text)
+
+
+def test_a_deploy_keeps_what_it_did_and_the_next_has_nothing_to_tell(
+    cluster: Cluster, errors: Callable[[], str]
+) -> None:
+    cluster.measured(cpus=2)
+    assert cluster.deploy("--no-smoke") == 0
+    assert "first deploy: 1 host, everything is new" in errors()
+    assert cluster.deployed()["parts"]["hosts"]["head"]["address"] == "10.0.0.1"
+    assert cluster.deploy("--no-smoke") == 0
+    assert "plan" not in errors() and "Nodes:" not in errors()
+    cluster.measured(cpus=1)
+    assert cluster.deploy("--check") == 0
+    assert "  Nodes: head CPUs 2 → 1 [needs drained nodes]\n" in errors()
+    assert "CPUs=2" in cluster.deployed()["files"]["slurm.conf"]  # a check keeps nothing
+
+
+def test_a_run_records_the_phases_that_it_finished_on_everything(cluster: Cluster, errors: Callable[[], str]) -> None:
+    cluster.measured(cpus=2)
+    cluster.playbook("scheduler", BAD)
+    assert cluster.deploy("--no-smoke") == 5
+    kept = cluster.deployed()
+    assert kept["files"] == {} and {"users", "exports", "accounts"} <= set(kept["parts"])
+    assert "frameworks" not in kept["parts"]
+    cluster.playbook("scheduler", GOOD)
+    assert cluster.deploy("--from", "scheduler", "--to", "scheduler", "--tags", "slurmd") in (0, 5)
+    assert cluster.deployed() == kept
+    assert cluster.deploy("--from", "scheduler", "--to", "scheduler") == 0
+    assert "CPUs=2" in cluster.deployed()["files"]["slurm.conf"]
+
+
+def test_work_is_not_lost_where_nobody_can_be_asked(
+    cluster: Cluster, errors: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy(cluster)
+    cluster.measured(cpus=1)
+    assert cluster.deploy() == 2
+    said = errors()
+    assert "Error: this deploy would lose work, and there is no terminal to ask on; nothing was changed" in said
+    assert "  job 7 (head) would end: jobs on a node whose number of cores changes are ended\n" in said
+    assert "hpcprov deploy --yes" in said
+    result = cluster.result()
+    assert (result["exit_code"], [phase["name"] for phase in result["phases"]]) == (2, ["validate"])
+    assert cluster.calls == []
+    assert cluster.deploy("--check") == 0
+    assert "job 7 (head) ends" in errors()
+    assert cluster.deploy("--yes", "--no-smoke") == 0
+    assert cluster.deploy("--from", "mpi", "--no-smoke") == 0  # slurm.conf is not written there
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("Yes\n", 0), ("n\n", 130), ("\n", 130), ("", 130)])
+def test_somebody_is_asked_before_work_is_lost(
+    cluster: Cluster, errors: Callable[[], str], monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+) -> None:
+    busy(cluster)
+    cluster.measured(cpus=1)
+    monkeypatch.setattr("hpcprov.consent._somebody_is_there", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    assert cluster.deploy("--no-smoke") == code
+    said = errors()
+    assert "This deploy would lose work:\n  job 7 (head) would end" in said
+    assert ("Nothing was changed." in said) == (code == 130)
+    assert cluster.calls == (["verify"] if code == 0 else [])
+
+
+def test_plan_as_json_is_all_that_stands_on_stdout(cluster: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
+    busy(cluster)
+    cluster.measured(cpus=1)
+    assert main.main(["plan", str(cluster.site), "--json"]) == 0
+    plan = json.loads(capfd.readouterr().out)
+    assert plan["controller"] == {"host": "head", "answers": True, "running": 1, "pending": 0}
+    (node,) = [change for change in plan["changes"] if change["part"] == "nodes"]
+    assert (node["name"], node["action"], node["effect"]) == ("head", "changed", "needs drained nodes")
+    cores = next(detail for detail in node["details"] if detail["key"] == "CPUs")
+    assert (cores["from"], cores["to"]) == ("2", "1")
+    assert len(plan["asks"]) == 1
+    assert not (cluster.home / "runs").exists()  # it leaves nothing behind

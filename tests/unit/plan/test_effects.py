@@ -85,6 +85,8 @@ def test_exceptions_of_the_manual() -> None:
     assert of_option("SelectType", "22.05", "select/cons_res", "select/cons_tres").effect is Effect.BOTH
     assert of_option("SelectType", "22.05", "select/linear", "select/cons_tres").effect is Effect.EMPTY
     assert of_option("SlurmctldHost", "22.05", "head(10.0.0.1)", "head(10.0.0.1),head2(10.0.0.2)").effect is Effect.BOTH
+    assert of_option("AuthType", "22.05", None, "auth/munge").effect is Effect.RECONFIGURE
+    assert of_option("AuthType", "22.05", "auth/slurm", None).effect is Effect.DRAINED
     assert of_option("SlurmctldHost", "22.05", "head(10.0.0.1)", "head2(10.0.0.2)").effect is Effect.EMPTY
 
 
