@@ -11,10 +11,12 @@ from hpcprov.slurm.gres import Gres
 from hpcprov.slurm.hardware import Hardware, real_memory
 from hpcprov.slurm.hostlist import fold
 from hpcprov.slurm.keys import table
-from hpcprov.slurm.values import as_list, record
+from hpcprov.slurm.values import as_list, kind_problem, present, record, text
 
 _TOPOLOGY = ("Boards", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
 _SAME = {"Sockets": "SocketsPerBoard", "Procs": "CPUs", "Feature": "Features"}
+_COUNTS = ("CPUs", *_TOPOLOGY, "RealMemory")
+STATES = ("UNKNOWN", "DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE", "CLOUD", "IDLE", "EXTERNAL")
 _ORDER = ("CPUs", *_TOPOLOGY, "RealMemory", "Gres", "Features", "Weight")
 
 
@@ -104,10 +106,9 @@ def arithmetic_problems(keys: Mapping[str, Any]) -> list[str]:
 
     Slurm says "CPUs=… match no Sockets, Sockets*CoresPerSocket or …ThreadsPerCore" and takes its own number.
     """
-    counts = ("CPUs", *_TOPOLOGY, "RealMemory")
     problems = [
         f"{name}={keys[name]} is not a whole number above zero"
-        for name in counts
+        for name in _COUNTS
         if name in keys and not _number(keys[name])
     ]
     if problems or "CPUs" not in keys or not any(name in keys for name in _TOPOLOGY):
@@ -122,6 +123,22 @@ def arithmetic_problems(keys: Mapping[str, Any]) -> list[str]:
             f"{sockets * cores}, nor x {threads} threads = {sockets * cores * threads}"
         ]
     return []
+
+
+def value_problems(keys: Mapping[str, Any]) -> list[str]:
+    """Values of a wrong kind, and states that a node cannot start in; slurmctld ends with both."""
+    known = table("slurm.conf NodeName")
+    problems = []
+    for name, value in keys.items():
+        if name in _COUNTS:
+            continue  # said by arithmetic_problems
+        key = known.find_loose(name)
+        problem = kind_problem(key.type, text(value)) if key and present(value) else None
+        if name == "State" and str(value).upper().split("+")[0].rstrip("*") not in STATES:
+            problem = f'"{value}" is none of {", ".join(STATES)}'
+        if problem:
+            problems.append(f"{name}: {problem}")
+    return problems
 
 
 def _promises(keys: Mapping[str, Any], hardware: Hardware) -> list[str]:

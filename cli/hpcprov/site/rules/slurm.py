@@ -15,7 +15,7 @@ from hpcprov.slurm.errors import SlurmConfigError
 from hpcprov.slurm.gres import node_gres
 from hpcprov.slurm.keys import RENAMED, Key, release_of, table
 from hpcprov.slurm.limits import PORTS
-from hpcprov.slurm.nodes import arithmetic_problems, canonical
+from hpcprov.slurm.nodes import arithmetic_problems, canonical, value_problems
 from hpcprov.slurm.owned import ELSEWHERE, contradiction, site_values
 from hpcprov.slurm.site import daemons_of
 from hpcprov.slurm.values import kind_problem, text
@@ -136,7 +136,8 @@ def node_settings(draft: Draft) -> Iterator[Finding]:
             continue
         seen.add(id(settings))
         try:
-            problems = arithmetic_problems(canonical(settings))
+            keys = canonical(settings)
+            problems = [*value_problems(keys), *arithmetic_problems(keys)]
         except SlurmConfigError as error:
             problems = error.problems
         for problem in problems:

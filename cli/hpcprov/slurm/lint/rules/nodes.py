@@ -11,10 +11,8 @@ from hpcprov.slurm.gres import parse_gres
 from hpcprov.slurm.hostlist import HostlistError, expand, fold
 from hpcprov.slurm.lint.configuration import Configuration
 from hpcprov.slurm.lint.registry import rule
-from hpcprov.slurm.nodes import arithmetic_problems
+from hpcprov.slurm.nodes import STATES, arithmetic_problems
 from hpcprov.slurm.read import Setting
-
-_STATES = ("UNKNOWN", "DOWN", "DRAIN", "FAIL", "FAILING", "FUTURE", "CLOUD", "IDLE", "EXTERNAL")
 
 
 @rule("node-twice")
@@ -90,8 +88,8 @@ def states(configuration: Configuration) -> Iterator[Finding]:
     """The State of a NodeName line is one of a few words."""
     for node in configuration.nodes:
         state = node.settings.get("State")
-        if state and state.value.upper().split("+")[0].rstrip("*") not in _STATES:
-            message = f'State: "{state.value}" is none of {", ".join(_STATES)}'
+        if state and state.value.upper().split("+")[0].rstrip("*") not in STATES:
+            message = f'State: "{state.value}" is none of {", ".join(STATES)}'
             yield state.value_place.finding("node-state", message, hint="leave it out, or write State=UNKNOWN")
 
 

@@ -1,0 +1,48 @@
+"""What validate accepts, slurmctld runs with: sites out of hypothesis, judged by Slurm itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hpcprov.site import check_site
+from hpcprov.slurm.errors import SlurmConfigError
+from hpcprov.slurm.site import from_site
+from hypothesis import HealthCheck, assume, given, settings
+from sites import sites
+from slurm_oracle import Oracle, complaints
+
+pytestmark = pytest.mark.oracle
+
+LINE = "NodeName=x CPUs=32 Boards=1 SocketsPerBoard=2 CoresPerSocket=8 ThreadsPerCore=2 RealMemory=300000"
+GPUS = [{"file": f"/dev/nvidia{number}", "type": "a100"} for number in range(4)]
+
+
+@given(sites())
+@settings(
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=30,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+def test_accepted_site_runs(oracle: Oracle, site: dict[str, Any]) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "site.yaml"
+        path.write_text(json.dumps(site))
+        loaded = check_site(path).site
+        assume(loaded is not None)
+        assert loaded is not None
+        measured = {"slurmd_c": LINE, "slurm_version": "22.05.8", "gpus": GPUS}
+        facts = dict.fromkeys((host.name for host in loaded.group("compute")), measured)
+        try:
+            log = oracle.judge(from_site(loaded, facts), Path(folder))
+        except SlurmConfigError as error:
+            # What a node has is not known to validate.
+            assert all("than the node has" in problem for problem in error.problems), error.problems
+            return
+        assert "Running as primary controller" in log, log
+        assert complaints(log) == []
