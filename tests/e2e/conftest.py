@@ -6,14 +6,22 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from e2e_lab import NAME, SUBNET, Deployment, Lab, MemoryWatch, make_site, remember_containers, said
+from e2e_lab import HOSTS, NAME, SUBNET, Deployment, Lab, MemoryWatch, make_site, remember_containers, said
+from living import SCHEDULER, Joined, Living
 
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """The site; its containers are removed at the end, whatever happened."""
+    """The site; its containers are removed at the end, whatever happened.
+
+    HPCPROV_E2E_SITE names a lab that is deployed already, and stays: for work on a test.
+    """
+    if present := os.environ.get("HPCPROV_E2E_SITE"):
+        yield Lab(Path(present))
+        return
     folder = tmp_path_factory.mktemp("e2e")
     site = make_site(folder, NAME, SUBNET)
     under_test = Lab(site)
@@ -40,3 +48,27 @@ def deployed(lab: Lab) -> Deployment:
     watch.join()
     assert done.returncode == 0, said(done)
     return Deployment(done, lab.result(), seconds, watch.peak)
+
+
+@pytest.fixture(scope="session")
+def living(lab: Lab, request: pytest.FixtureRequest) -> Living:
+    """The deployed lab, seen as a cluster at work."""
+    if not os.environ.get("HPCPROV_E2E_SITE"):
+        request.getfixturevalue("deployed")
+    return Living(lab)
+
+
+@pytest.fixture(scope="session")
+def joined(living: Living) -> Iterator[Joined]:
+    """node03 came to the cluster while a job ran on the others; it leaves when the tests are over."""
+    original = living.site.read_text()
+    before = living.started(*HOSTS)
+    try:
+        living.site.write_text(living.with_node03)
+        with living.job_lives("-N2", program="srun sleep 900"):
+            result = living.deploy("--no-smoke")
+        yield Joined(result, before, living.started(*HOSTS, "node03"))
+    finally:
+        if living.site.read_text() != original:
+            living.site.write_text(original)
+            living.deploy(*SCHEDULER)

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.xdist_group("e2e")
 PLAYBOOKS = sorted(path.name for path in (ROOT / "playbooks").glob("*.yml") if path.name != "site.yml")
 
 
+# CLI-04, DL-01, DL-05, DL-14: ranks on two nodes without a GPU found each other
 def test_first_deploy_trains_across_both_nodes(deployed: Deployment) -> None:
     smoke = deployed.result["smoke"]
     assert deployed.result["verdict"] == "passed"
@@ -42,6 +43,7 @@ def test_result_names_every_host_and_phase(deployed: Deployment) -> None:
         assert phases[name]["seconds"] > 0
 
 
+# NFS-04: what stands in for NFS is told
 def test_closing_table_says_what_was_built(deployed: Deployment) -> None:
     text = deployed.done.stdout + deployed.done.stderr
     for word in ("node01", "node02", "main", "22.05", "accuracy", "samples", "volume", "runs/"):
@@ -60,10 +62,46 @@ def test_report_tells_the_verdict_and_draws_each_epoch(deployed: Deployment) -> 
     assert 'testsuite name="verify"' in cases and "<failure" not in cases
 
 
+def test_daemons_started_once_in_order_and_on_their_configuration(lab: Lab, deployed: Deployment) -> None:
+    """DBD-01, DBD-04, DBD-08, IDM-07: no package started its daemon, and nobody had to wait for or to correct another.
+
+    Slurm wants slurmdbd before slurmctld before slurmd. DBD-02: slurmdbd finds nothing to warn of in the database.
+    """
+    daemons = {"head": ["munge", "mariadb", "slurmdbd", "slurmctld"], "node01": ["munge", "slurmd"]}
+    starts = []
+    for host, units in daemons.items():
+        for unit in units:
+            journal = lab.node(host, f"journalctl -u {unit} -o cat --no-pager")
+            assert len(re.findall(r"^Started ", journal, re.M)) == 1, f"{host} {unit}\n{journal}"
+            assert not re.search(r"^Failed|Main process exited", journal, re.M), f"{host} {unit}\n{journal}"
+            if unit.startswith("slurm"):
+                starts.append(int(lab.node(host, f"systemctl show -P ActiveEnterTimestampMonotonic {unit}")))
+    assert starts == sorted(starts)
+    log = lab.node("head", "cat /var/log/slurm/slurmctld.log")
+    assert "Registering slurmctld at port 6817 with slurmdbd" in log
+    assert not re.search("no TRES|CLUSTER ID MISMATCH|Connection refused|lurmdbd.* down", log), log
+    log = lab.node("head", "cat /var/log/slurm/slurmdbd.log")
+    assert not re.search("innodb|error|fatal", log, re.IGNORECASE), log
+
+
+def test_nobody_else_may_write_what_the_deploy_made(lab: Lab, deployed: Deployment) -> None:
+    """SEC-06, SEC-05, SLM-37: nothing is open to everybody, and the daemons' directories are their own."""
+    places = "/etc /opt /usr /var/lib /var/log /var/spool /run /shared"
+    for host in HOSTS:
+        writable = f"find {places} -xdev '(' -type f -o -type d ')' -perm -0002 ! -perm -1000 2>/dev/null || true"
+        assert lab.node(host, writable) == "", host
+    assert lab.node("head", "stat -c '%U %a' /var/lib/slurm/slurmctld") == "slurm 755"
+    assert lab.node("node01", "stat -c '%U %a' /var/lib/slurm/slurmd") == "root 755"
+    shown = lab.node("head", "scontrol show config")
+    assert re.search(r"StateSaveLocation\s+= /var/lib/slurm/slurmctld\n", shown)
+    assert re.search(r"SlurmdSpoolDir\s+= /var/lib/slurm/slurmd\n", shown)
+
+
 def test_lab_stays_below_six_gib(deployed: Deployment) -> None:
     assert 200 < deployed.peak_mib < 6 * 1024
 
 
+# IDM-04, IDM-11
 def test_second_deploy_changes_nothing_and_a_job_survives(lab: Lab, deployed: Deployment) -> None:
     submitted = lab.node("head", "sudo -u hpcsmoke sh -c 'cd /tmp && sbatch --parsable -N2 --wrap \"srun sleep 600\"'")
     job = submitted.splitlines()[-1]
@@ -81,6 +119,7 @@ def test_second_deploy_changes_nothing_and_a_job_survives(lab: Lab, deployed: De
     print(f"no-change deploy without verify and smoke: {seconds:.0f} s")
 
 
+# CLI-09
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_each_playbook_runs_alone_and_changes_nothing(lab: Lab, deployed: Deployment, playbook: str) -> None:
     done = lab.playbook(playbook)
@@ -118,9 +157,13 @@ def test_check_mode_predicts_and_touches_nothing(lab: Lab, deployed: Deployment)
     assert lab.result()["hosts"]["node01"]["changed"] == 1
     assert lab.result()["hosts"]["node02"]["changed"] == 0
     assert lab.node("node01", "sha256sum /etc/security/limits.d/90-hpcprov.conf") == before
+    # CGR-09: many engines mount /etc/hosts into their containers, and a mount point cannot be replaced.
+    lab.node("node01", "cp /etc/hosts /root/hosts && echo stale >> /root/hosts && mount --bind /root/hosts /etc/hosts")
     repaired = lab.hpcprov("deploy", str(lab.site), "--to", "base", "--limit", "node01")
     assert repaired.returncode == 0, said(repaired)
     assert "edited" not in lab.node("node01", "cat /etc/security/limits.d/90-hpcprov.conf")
+    assert "stale" not in lab.node("node01", "cat /root/hosts")
+    lab.node("node01", "cmp /etc/hosts /root/hosts && umount /etc/hosts && cmp /etc/hosts /root/hosts")
 
 
 def test_a_value_that_slurm_refuses_replaces_nothing(lab: Lab, deployed: Deployment, tmp_path: Path) -> None:
@@ -138,6 +181,7 @@ def test_a_value_that_slurm_refuses_replaces_nothing(lab: Lab, deployed: Deploym
     assert "idle" in lab.node("head", "sinfo -h")
 
 
+# SLM-43
 def test_a_value_that_only_slurmctld_refuses_is_taken_back(lab: Lab, deployed: Deployment) -> None:
     """The client accepts it, the daemon dies of it: the controller goes on with what worked, nodes are not touched."""
     original = lab.site.read_text()
@@ -156,6 +200,7 @@ def test_a_value_that_only_slurmctld_refuses_is_taken_back(lab: Lab, deployed: D
     assert lab.result()["hosts"]["node01"]["changed"] == 0
 
 
+# MUN-01
 def test_rotated_munge_key_reaches_everyone_and_jobs_live(lab: Lab, deployed: Deployment) -> None:
     submitted = lab.node("head", "sudo -u hpcsmoke sh -c 'cd /tmp && sbatch --parsable -N2 --wrap \"srun sleep 600\"'")
     job = submitted.splitlines()[-1]
@@ -173,6 +218,7 @@ def test_rotated_munge_key_reaches_everyone_and_jobs_live(lab: Lab, deployed: De
     lab.node("head", f"scancel {job}")
 
 
+# NET-08
 def test_limit_does_not_change_what_derives_from_the_whole_site(lab: Lab, deployed: Deployment) -> None:
     before = lab.node("head", "sha256sum /etc/slurm/slurm.conf /etc/hosts")
     done = lab.hpcprov("deploy", str(lab.site), "--no-smoke", "--no-verify", "--limit", "head,node01")

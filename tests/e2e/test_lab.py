@@ -84,10 +84,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     hpcprov("lab", "down", path)
 
 
+# CGR-02, CGR-08
 def test_nodes_are_healthy_and_share_storage(site: Path) -> None:
     assert all(node["healthy"] for node in states(site).values())
     on(site, "head", "echo shared > /shared/probe")
     assert on(site, "node01", "cat /shared/probe; hostname") == "shared\nnode01"
+    assert on(site, "node01", "systemctl is-active dbus") == "active"
 
 
 def test_packages_come_through_the_cache(site: Path) -> None:
