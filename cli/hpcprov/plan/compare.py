@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +17,7 @@ from hpcprov.plan.parts import PARTS, SLURM
 from hpcprov.preflight.report import hostlist
 from hpcprov.site import Site
 from hpcprov.slurm import startup
+from hpcprov.slurm.hostlist import HostlistError, expand
 
 _MACHINE = {*startup.NODE_KEYS}
 _AT_START = {*startup.OPTIONS}
@@ -116,29 +119,34 @@ def restarts(changes: Sequence[Change], site: Site) -> dict[str, str]:
     found: dict[str, str] = {}
     if any(change.part in SLURM for change in changes):
         found["slurmctld"] = hostlist([host.name for host in site.group("controller")])
-    compute = [host.name for host in site.group("compute")]
     everywhere = any(
-        change.part in ("cgroup.conf", "gres.conf") or (change.part == "slurm.conf" and change.name in _AT_START)
-        for change in changes
+        change.part == "cgroup.conf" or (change.part == "slurm.conf" and change.name in _AT_START) for change in changes
     )
-    changed = {
-        change.name
-        for change in changes
-        if change.part == "nodes"
-        and change.action == "changed"
-        and any(detail.key in _MACHINE for detail in change.details)
-    }
-    restarted = compute if everywhere else [host.name for host in site.group("compute") if host.node_name in changed]
+    changed = {name for change in changes for name in _restarted_nodes(change)}
+    compute = site.group("compute")
+    restarted = [host.name for host in compute if everywhere or host.node_name in changed]
     if restarted:
         found["slurmd"] = hostlist(restarted)
     return found
 
 
+def _restarted_nodes(change: Change) -> list[str]:
+    """The nodes whose slurmd reads something else when it starts; none for what is new."""
+    if change.part == "nodes" and change.action == "changed":
+        return [change.name] if any(detail.key in _MACHINE for detail in change.details) else []
+    if change.part == "gres.conf" and (named := re.match(r"NodeName=(\S+)", change.name)):
+        with suppress(HostlistError):
+            return expand(named.group(1))
+    return []
+
+
 def _losses(changes: Sequence[Change], jobs: Sequence[Touched], live: Live | None) -> list[str]:
-    found = [f"{_jobs(entry.jobs)} ({entry.where}) would end: {entry.why}" for entry in jobs if entry.fate == "ends"]
+    fatal = [entry for entry in jobs if entry.fate in ("ends", "may end")]
+    words = {"ends": "would end"}
+    found = [f"{_jobs(entry.jobs)} ({entry.where}) {words.get(entry.fate, entry.fate)}: {entry.why}" for entry in fatal]
     silent = live is None or not live.answers
     for change in changes:
-        told = any(entry.where.endswith(change.name) and entry.fate == "ends" for entry in jobs)
+        told = any(entry.where.endswith(change.name) for entry in fatal)
         if change.effect is Effect.EMPTY and not told:
             found.append(f"{change.part} {change.name}: {change.cost.why}")
         elif change.effect is Effect.DRAINED and silent and change.action == "changed":

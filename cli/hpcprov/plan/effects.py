@@ -209,6 +209,8 @@ def of_node(key: str, release: str, old: Mapping[str, str], new: Mapping[str, st
     counts = ("CPUs", "Boards", "SocketsPerBoard", "CoresPerSocket")
     if key in counts and cores(old) != cores(new):
         return OTHER_CORES
+    if key == "Gres" and not old.get("Gres"):
+        return Cost(Effect.BOTH, "gres.conf(5)", "no job can hold any of it yet")
     return _look_up(NODES, key, release)
 
 

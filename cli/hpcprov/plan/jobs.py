@@ -12,7 +12,7 @@ from hpcprov.plan.live import Job, Live
 from hpcprov.slurm.limits import minutes
 
 # stop: nothing is changed while the job is there, see hpcprov.leaving.
-Fate = Literal["ends", "stops the deploy", "waits longer"]
+Fate = Literal["ends", "may end", "stops the deploy", "waits longer"]
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,15 @@ def _of(change: Change, live: Live, *, drop: bool) -> tuple[Sequence[Job], Fate,
         return live.jobs, "ends", change.cost.why
     if change.effect is Effect.DRAINED:
         on_node = change.part == "nodes"
-        return [job for job in live.running if not on_node or change.name in job.nodes], "ends", change.cost.why
+        jobs = [job for job in live.running if not on_node or change.name in job.nodes]
+        return jobs, "ends" if _surely(change) else "may end", change.cost.why
     return [], "ends", ""
+
+
+def _surely(change: Change) -> bool:
+    """Whether any job ends there, not only one that uses what changes, which squeue does not tell for certain."""
+    costly = {detail.key for detail in change.details if detail.cost.effect is Effect.DRAINED}
+    return change.part not in ("exports", "mounts") and costly != {"Gres"}
 
 
 def _beyond(change: Change, live: Live) -> list[Job]:

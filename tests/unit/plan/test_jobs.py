@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hpcprov.plan.compare import Plan
 
-from .sites import answering, deployed, plan_of, site_of
+from .sites import answering, deployed, described, plan_of, site_of
 
 # id, state, partition, limit, nodes wanted, nodes
 JOBS = """\
@@ -75,6 +75,24 @@ def test_other_cores_end_the_jobs_of_that_node_alone(tmp_path: Path) -> None:
     assert made.losses == ("job 8 (n3) would end: jobs on a node whose number of cores changes are ended",)
     assert made.restarts == {"slurmctld": "head", "slurmd": "n3"}
     assert plan(tmp_path, cores, jobs="7|RUNNING|main|1:00:00|2|n[1-2]\n").losses == ()
+
+
+def test_other_gres_may_end_jobs_of_that_node(tmp_path: Path) -> None:
+    one = ("n3: {ansible_host", 'n3: {slurm_gres: "gpu:1", ansible_host')
+    two = ("n3: {ansible_host", 'n3: {slurm_gres: "gpu:2", ansible_host')
+    added = plan(tmp_path, one)
+    assert added.losses == () and added.restarts == {"slurmctld": "head", "slurmd": "n[1-3]"}  # a first GresTypes
+    saved = described(site_of(tmp_path, one))
+    made = plan_of(saved, site_of(tmp_path, two), answering(JOBS, of=saved))
+    assert fates(made) == {"n3 may end": ("8",)}
+    assert made.losses == ("job 8 (n3) may end: jobs that hold a resource which is gone are ended",)
+    assert made.restarts == {"slurmctld": "head", "slurmd": "n3"}
+
+
+def test_programs_may_miss_what_is_no_longer_mounted_so(tmp_path: Path) -> None:
+    made = plan(tmp_path, ("nfs_mounts: [{path: /shared}]", "nfs_mounts: [{path: /shared, options: ro}]"))
+    assert fates(made) == {"mounts /shared may end": ("7", "8")}
+    assert made.restarts == {}
 
 
 def test_a_lower_limit_keeps_pending_jobs_of_that_partition_alone(tmp_path: Path) -> None:
