@@ -9,11 +9,11 @@ from hpcprov.discovery.report import count
 from hpcprov.preflight.report import hostlist
 
 
-def lines(results: Iterable[HostResult]) -> list[str]:
+def lines(results: Iterable[HostResult], *, dry: bool) -> list[str]:
     """One line for each different result, with its hosts; what to do about failures below it."""
     alike: dict[tuple[str, str], list[str]] = {}
     for result in results:
-        alike.setdefault((_words(result), result.hint), []).append(result.host)
+        alike.setdefault((_words(result, dry), result.hint), []).append(result.host)
     said = []
     for (words, hint), hosts in alike.items():
         said.append(f"{hostlist(hosts)}: {words}")
@@ -22,11 +22,11 @@ def lines(results: Iterable[HostResult]) -> list[str]:
     return said
 
 
-def _words(result: HostResult) -> str:
+def _words(result: HostResult, dry: bool) -> str:
     done = [step.words for step in result.steps if step.status in ("changed", "note")]
     if result.failed:
         return "FAILED: " + result.error + (f" (before that: {', '.join(done)})" if done else "")
-    unproved = "; the login was not tried: the private key is not here" if result.proved is None else ""
+    unproved = "; the login was not tried: the private key is not here" if result.proved is None and not dry else ""
     return (", ".join(done) if done else "nothing to change") + unproved
 
 

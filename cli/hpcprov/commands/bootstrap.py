@@ -79,7 +79,7 @@ def bootstrap(
     results = make_ready(targets, wish, access, lambda keys: asked_about_keys(accept_new, keys), say)
     if as_json:
         write_json(json.dumps({result.host: result.as_dict() for result in results}, indent=2))
-    for line in lines(results):
+    for line in lines(results, dry=dry_run):
         say(line)
     say(summary(results, dry=dry_run))
     if any(result.failed for result in results):

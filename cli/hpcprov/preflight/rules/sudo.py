@@ -23,15 +23,19 @@ def sudo(look: Look) -> Iterator[Finding]:
             yield Finding(host.name, "sudo", Level.WARNING, message, "only Ansible can read the password for it")
             continue
         user = route(host).user
-        message, fix = _words(facts.sudo.lower(), user, given=bool(become_password(host)))
+        ours = f"hpcprov bootstrap HOST --site {look.site.path}"
+        message, fix = _words(facts.sudo.lower(), user, ours, given=bool(become_password(host)))
         yield Finding(host.name, "sudo", Level.ERROR, message, cause=f"sudo says: {facts.sudo}", fix=fix)
 
 
-def _words(said: str, user: str, *, given: bool) -> tuple[str, str]:
+def _words(said: str, user: str, ours: str, *, given: bool) -> tuple[str, str]:
     allow = f"echo '{user} ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/{user}"
-    rights = f"as root there: {allow}"
+    rights = f"{ours}, or as root there: {allow}"
     if "not found" in said:
-        return "has no sudo", f"as root there: install the package sudo and {allow}; or set ansible_user to root"
+        return (
+            "has no sudo",
+            f"{ours}, or as root there: install the package sudo and {allow}; or set ansible_user to root",
+        )
     if "tty" in said:
         return (
             "sudo works only in a terminal (requiretty)",
