@@ -31,6 +31,8 @@ PATHS = (
     *("SlurmctldLogFile", "SlurmdLogFile", "SlurmctldPidFile", "SlurmdPidFile"),
     *("slurm_conf_dir", "slurm_log_dir", "slurm_spool_dir", "slurm_state_dir"),
 )
+# Whole numbers that slurmctld ends with when they are smaller or larger.
+RANGES = {"MaxJobCount": (1, 4294967294), "MaxArraySize": (0, 4000001)}
 # Log files may be switched off.
 _NO_PATH = {"SlurmctldLogFile": ("none",), "SlurmdLogFile": ("none",)}
 SECRETS = ("AccountingStoragePass", "JobCompPass")
@@ -57,6 +59,10 @@ def setting_problem(name: str, value: Any) -> str | None:
         )
     if name in PORTS:
         return next((f'"{item}" is no port from 1 to 65535' for item in items if not _is_port(item)), None)
+    if name in RANGES:
+        low, high = RANGES[name]
+        wrong = [item for item in items if item.isdecimal() and not low <= int(item) <= high]
+        return f"{wrong[0]} is not between {low} and {high}" if wrong else None
     if name in PATHS:
         return next((f'"{item}" is no absolute path' for item in items if not _is_path(name, item)), None)
     return None

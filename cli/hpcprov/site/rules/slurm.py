@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hpcprov.errors import Finding
@@ -12,7 +12,7 @@ from hpcprov.site.rules.registry import Draft, rule
 from hpcprov.site.scalars import Vaulted
 from hpcprov.site.templating import holds_template
 from hpcprov.slurm.errors import SlurmConfigError
-from hpcprov.slurm.gres import node_gres
+from hpcprov.slurm.gres import Gres, node_gres
 from hpcprov.slurm.keys import RENAMED, Key, release_of, table
 from hpcprov.slurm.limits import PORTS
 from hpcprov.slurm.nodes import arithmetic_problems, canonical, value_problems
@@ -20,6 +20,7 @@ from hpcprov.slurm.owned import ELSEWHERE, contradiction, site_values
 from hpcprov.slurm.site import daemons_of
 from hpcprov.slurm.values import kind_problem, text
 
+_PARTS = ("shard", "mps")
 _FREE = {
     "slurm_config": "slurm.conf",
     "slurm_dbd_config": "slurmdbd.conf",
@@ -154,8 +155,21 @@ def gres(draft: Draft) -> Iterator[Finding]:
             continue
         seen.add(id(wanted))
         try:
-            node_gres(wanted, None)
+            problems = _parts_of_gpus(node_gres(wanted, None))
         except SlurmConfigError as error:
             for problem in error.problems:
                 hint = "for example gpu:a100:4"
                 yield draft.place_of(host, "slurm_gres").finding("slurm-gres", problem, hint=hint)
+            continue
+        for problem in problems:
+            yield draft.place_of(host, "slurm_gres").finding(
+                "slurm-gres", problem, hint="for example [gpu:4, shard:16]"
+            )
+
+
+def _parts_of_gpus(found: Sequence[Gres]) -> list[str]:
+    """slurmctld ends with parts of GPUs (shard, mps) where there are no GPUs."""
+    names = [one.name for one in found]
+    return (
+        [] if "gpu" in names else [f"{name} are parts of GPUs, and no gpu is named" for name in names if name in _PARTS]
+    )
