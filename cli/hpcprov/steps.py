@@ -76,7 +76,7 @@ class Steps:
                 for line in render.short(plan):
                     self.progress.line(line)
         leaving.empty_first(self.site, said, change=not self.options.check)
-        if not self.options.check:
+        if losses and not self.options.check:
             with self.progress.paused():
                 consent.require(losses, yes=self.options.yes)
 

@@ -83,3 +83,11 @@ def test_terminal_shows_phase_task_and_hosts(monkeypatch: pytest.MonkeyPatch) ->
     assert shown[1] == "    node30  waiting  failed 1"
     assert shown[2] == "    node07  working"
     assert len(shown) == 5
+
+
+def test_the_view_makes_room_for_a_question() -> None:
+    with LiveProgress() as live:
+        with live.paused():
+            assert not live._live.is_started
+        assert live._live.is_started
+    assert not live._live.is_started
