@@ -85,7 +85,7 @@ def new_variables(host: Found, site: Site, network: Network | None) -> dict[str,
 def place(host: Found, site: Site, known: Mapping[str, HostFacts]) -> tuple[str, str]:
     """The group for a new host, and why."""
     role = guessed_roles(host.name)[0]
-    if role != "compute" and role in site.groups:
+    if role != "compute":
         return role, "by its name"
     children = site.children.get("compute", [])
     if not children:
