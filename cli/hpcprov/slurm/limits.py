@@ -32,7 +32,7 @@ PATHS = (
     *("slurm_conf_dir", "slurm_log_dir", "slurm_spool_dir", "slurm_state_dir"),
 )
 # Whole numbers that slurmctld ends with when they are smaller or larger.
-RANGES = {"MaxJobCount": (1, 4294967294), "MaxArraySize": (0, 4000001)}
+RANGES = {"MaxJobCount": (1, 4294967294), "MaxArraySize": (0, 4000001), "TreeWidth": (1, 65533)}
 # Log files may be switched off.
 _NO_PATH = {"SlurmctldLogFile": ("none",), "SlurmdLogFile": ("none",)}
 SECRETS = ("AccountingStoragePass", "JobCompPass")

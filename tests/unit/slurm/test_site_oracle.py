@@ -46,4 +46,5 @@ def test_accepted_site_runs(oracle: Oracle, site: dict[str, Any]) -> None:
             assert all(any(words in problem for words in unknown) for problem in error.problems), error.problems
             return
         assert "Running as primary controller" in log, log
-        assert complaints(log) == []
+        # SuspendTime without SuspendProgram does nothing, which slurmctld says and lives with.
+        assert [line for line in complaints(log) if "power_save module disabled" not in line] == []
