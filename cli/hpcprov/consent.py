@@ -17,7 +17,7 @@ def require(losses: Sequence[str], *, yes: bool) -> None:
         raise UsageError(
             "this deploy would lose work, and there is no terminal to ask on; nothing was changed",
             why="\n".join(losses),
-            hint="wait until the jobs are done (squeue), or go on and lose it: hpcprov deploy --yes",
+            hint="wait until the jobs are done (squeue), or lose it: the same command with --yes",
         )
     say("This deploy would lose work:", style="bold yellow")
     for loss in losses:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from hpcprov.plan.compare import Plan
 from hpcprov.plan.diff import Change, Detail, shown
-from hpcprov.plan.effects import FIRST, Effect
+from hpcprov.plan.effects import FIRST, Cost, Effect
 from hpcprov.plan.parts import PARTS
 from hpcprov.preflight.report import hostlist
 
@@ -76,20 +76,20 @@ def _change(names: str, change: Change) -> list[str]:
     if change.action != "changed" or not change.details:
         about = " ".join(f"{item.key}={item.new or item.old}" for item in change.details if item.key in _ABOUT)
         return _with_cost(f"  {mark} {names}  {about}".rstrip(), change)
-    costs = dict.fromkeys(detail.cost for detail in change.details)
-    if len(costs) == 1:
-        told = ", ".join(f"{detail.key} {_values(detail)}" for detail in change.details)
-        return _with_cost(f"  {mark} {names}  {told}", change)
-    return [
-        f"  {mark} {names}",
-        *(line for item in change.details for line in _with_cost(f"      {item.key} {_values(item)}", item)),
-    ]
+    told: dict[Cost, list[str]] = {}
+    for detail in change.details:
+        told.setdefault(detail.cost, []).append(f"{detail.key} {_values(detail)}")
+    if len(told) == 1:
+        return _with_cost(f"  {mark} {names}  {', '.join(*told.values())}", change)
+    lines = [line for cost, values in told.items() for line in _with_cost(f"      {', '.join(values)}", cost, indent=8)]
+    return [f"  {mark} {names}", *lines]
 
 
-def _with_cost(text: str, of: Change | Detail) -> list[str]:
-    effect = "" if of.cost is FIRST or (of.cost.effect is Effect.NONE and of.cost.why) else f"  [{of.cost.effect}]"
-    unknown = f" ({of.cost.source})" if not of.cost.known else ""
-    why = [f"      {of.cost.why}"] if of.cost.why else []
+def _with_cost(text: str, of: Change | Detail | Cost, *, indent: int = 6) -> list[str]:
+    cost = of if isinstance(of, Cost) else of.cost
+    effect = "" if cost is FIRST or (cost.effect is Effect.NONE and cost.why) else f"  [{cost.effect}]"
+    unknown = f" ({cost.source})" if not cost.known else ""
+    why = [f"{' ' * indent}{cost.why}"] if cost.why else []
     return [f"{text}{effect}{unknown}", *why]
 
 
