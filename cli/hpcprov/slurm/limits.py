@@ -17,6 +17,12 @@ CLOSED: dict[str, tuple[str, ...]] = {
     "ProctrackType": ("proctrack/cgroup", "proctrack/linuxproc", "proctrack/pgid"),
     "SchedulerType": ("sched/backfill", "sched/builtin"),
     "SelectType": ("select/cons_tres", "select/cons_res", "select/linear", "select/cray_aries"),
+    "SelectTypeParameters": (
+        *("CR_CPU", "CR_CPU_Memory", "CR_Core", "CR_Core_Memory", "CR_Socket", "CR_Socket_Memory", "CR_Board"),
+        *("CR_Memory", "CR_ONE_TASK_PER_CORE", "CR_CORE_DEFAULT_DIST_BLOCK", "CR_LLN", "CR_Pack_Nodes", "NONE"),
+        *("CR_Board_Memory", "OTHER_CONS_RES", "OTHER_CONS_TRES", "NHC_NO", "NHC_NO_STEPS", "NHC_ABSOLUTELY_NO"),
+        *("LL_SHARED_GRES", "MULTIPLE_SHARING_GRES_PJ", "ENFORCE_BINDING_GRES", "ONE_TASK_PER_SHARING_GRES"),
+    ),
     "SlurmctldDebug": _LEVELS,
     "SlurmctldSyslogDebug": _LEVELS,
     "SlurmdDebug": _LEVELS,
@@ -24,7 +30,7 @@ CLOSED: dict[str, tuple[str, ...]] = {
     "TaskPlugin": ("task/affinity", "task/cgroup", "task/none", "task/cray_aries"),
 }
 # Those that take several of them, with commas.
-_SEVERAL = ("TaskPlugin", "PreemptMode")
+_SEVERAL = ("TaskPlugin", "PreemptMode", "SelectTypeParameters")
 # Those that follow from a variable of the site (slurm.owned) are checked under its name.
 PORTS = ("SlurmdPort", "DbdPort", "StoragePort", "slurm_ctld_port", "slurm_dbd_port")
 PATHS = (
@@ -70,7 +76,7 @@ def setting_problem(name: str, value: Any) -> str | None:
 
 def _in_set(name: str, item: str) -> bool:
     by_number = CLOSED[name] is _LEVELS and item.isdecimal() and int(item) < len(_LEVELS)
-    return by_number or item.lower() in CLOSED[name]
+    return by_number or item.lower() in (known.lower() for known in CLOSED[name])
 
 
 def _is_port(item: str) -> bool:
