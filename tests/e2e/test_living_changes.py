@@ -144,13 +144,14 @@ chmod +x /usr/local/sbin/slurmd
 """
 HOLD_LOCK = r"""
 cat > /run/held-lock.py <<'END'
-import fcntl, time
+import fcntl, pathlib, time
 held = open("/var/lib/dpkg/lock-frontend", "w")
 fcntl.lockf(held, fcntl.LOCK_EX)
+pathlib.Path("/run/held-lock").touch()
 time.sleep(3600)
 END
 systemd-run --unit=held-lock --collect /usr/bin/python3 /run/held-lock.py
-for try in $(seq 50); do fuser -s /var/lib/dpkg/lock-frontend && exit 0; sleep 0.1; done
+for try in $(seq 100); do [ -e /run/held-lock ] && exit 0; sleep 0.1; done
 exit 1
 """
 
