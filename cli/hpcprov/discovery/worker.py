@@ -100,7 +100,9 @@ def _ask(host: Host, entry: dict[str, Any], line: str, limit: int) -> dict[str, 
             host.data.ssh_paramiko_connect_kwargs["sock"] = paramiko.ProxyCommand(entry["proxy_command"])
         host.connect(show_errors=False, raise_exceptions=True)
         sent = time.time()
-        said = host.get_fact(Said, line=line, _stdin=entry.get("stdin", "").splitlines(), _timeout=limit)
+        said = host.get_fact(
+            Said, line=line, _stdin=entry.get("stdin", "").splitlines(), _timeout=limit, _ignore_errors=True
+        )
         received = time.time()
         if said is None:
             said = _why_nothing(host, received - sent, limit)

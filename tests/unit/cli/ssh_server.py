@@ -15,9 +15,9 @@ from hpcprov.site import Host
 
 
 class SshServer(paramiko.ServerInterface):
-    """Accepts one public key, and runs what it is asked to."""
+    """Accepts one public key and, once it is set, a password; runs what it is asked to. `bind` may be 0.0.0.0."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, bind: str = "127.0.0.1") -> None:
         self.folder = folder
         self.host_key = paramiko.Ed25519Key.from_private_key_file(str(generate(folder / "host_key")))
         self.client_key_file = generate(folder / "client_key")
@@ -25,7 +25,9 @@ class SshServer(paramiko.ServerInterface):
         self.known_hosts = folder / "known_hosts"
         self.path = "/usr/bin:/bin"
         self.preflight: Callable[[], str] | None = None  # what to say to the probe, instead of running it
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.answer: Callable[[], str] | None = None  # what to say to any command, instead of running it
+        self.password: str | None = None
+        self.listener = socket.create_server((bind, 0), backlog=512)
         self.port: int = self.listener.getsockname()[1]
         self.trust(self.host_key)
         threading.Thread(target=self._serve, daemon=True).start()
@@ -70,8 +72,11 @@ class SshServer(paramiko.ServerInterface):
     def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
         return paramiko.AUTH_SUCCESSFUL if key == self.accepted else paramiko.AUTH_FAILED
 
+    def check_auth_password(self, username: str, password: str) -> int:
+        return paramiko.AUTH_SUCCESSFUL if password == self.password else paramiko.AUTH_FAILED
+
     def get_allowed_auths(self, username: str) -> str:
-        return "publickey"
+        return "publickey,password" if self.password else "publickey"
 
     def check_channel_request(self, kind: str, chanid: int) -> int:
         return paramiko.OPEN_SUCCEEDED
@@ -81,11 +86,12 @@ class SshServer(paramiko.ServerInterface):
         return True
 
     def _execute(self, channel: paramiko.Channel, command: bytes) -> None:
-        if self.preflight is not None and command.decode() == BECOME:
+        answer = self.preflight if command.decode() == BECOME else self.answer
+        if answer is not None:
             with suppress(OSError, EOFError):
                 while channel.recv(65536):
                     pass
-                channel.sendall(self.preflight().encode())
+                channel.sendall(answer().encode())
                 channel.send_exit_status(0)
                 channel.close()
             return
