@@ -174,7 +174,7 @@ NODES = (
 OTHER_CORES = Cost(
     Effect.DRAINED,
     "slurmctld: Aborting … due to change in socket/core configuration of allocated nodes",
-    "jobs on a node whose number of cores changes are ended, or begin anew where they may be requeued",
+    "jobs on a node whose cores change in number end, or are requeued",
 )
 NODE_ADDED = Cost(
     Effect.SLURMCTLD,

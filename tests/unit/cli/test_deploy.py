@@ -437,10 +437,7 @@ def test_work_is_not_lost_where_nobody_can_be_asked(
     assert cluster.deploy() == 2
     said = errors()
     assert "Error: this deploy would lose work, and there is no terminal to ask on; nothing was changed" in said
-    assert (
-        "  job 7 (head) would end: jobs on a node whose number of cores changes are ended, or begin anew where they may be requeued\n"
-        in said
-    )
+    assert "  job 7 (head) would end: jobs on a node whose cores change in number end, or are requeued\n" in said
     assert "or lose it: the same command with --yes" in said
     result = cluster.result()
     assert (result["exit_code"], [phase["name"] for phase in result["phases"]]) == (2, ["validate"])

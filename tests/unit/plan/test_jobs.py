@@ -72,9 +72,7 @@ def test_other_cores_end_the_jobs_of_that_node_alone(tmp_path: Path) -> None:
     cores = ("CPUs: 4, RealMemory: 4000", "CPUs: 2, RealMemory: 4000")
     made = plan(tmp_path, cores)
     assert fates(made) == {"n3 ends": ("8",)}
-    assert made.losses == (
-        "job 8 (n3) would end: jobs on a node whose number of cores changes are ended, or begin anew where they may be requeued",
-    )
+    assert made.losses == ("job 8 (n3) would end: jobs on a node whose cores change in number end, or are requeued",)
     assert made.restarts == {"slurmctld": "head", "slurmd": "n3"}
     assert plan(tmp_path, cores, jobs="7|RUNNING|main|1:00:00|2|n[1-2]\n").losses == ()
 
