@@ -79,8 +79,8 @@ class FaultsLab(Lab):
     # Making and removing it
 
     def build(self) -> None:
-        """Containers with the two small file systems, then the deploy."""
-        self.hpcprov("lab", "down", "--force", str(self.site))
+        """Containers with the two small file systems, then the deploy. What a killed run has left goes first."""
+        self.remove()
         self._make_share()
         self.succeed("lab", "up", "{site}")
         self._limit_root(SMALL_DISK)
