@@ -92,6 +92,8 @@ def partition_problem(name: str, value: Any) -> str | None:
     text = str(value).strip()
     if name == "State":
         return None if text.upper() in PARTITION_STATES else f'"{text}" is none of {", ".join(PARTITION_STATES)}'
+    if name == "PreemptMode":
+        return setting_problem(name, value)
     if name not in PARTITION_NUMBERS:
         return None
     largest = PARTITION_NUMBERS[name]
