@@ -117,14 +117,15 @@ def base(saved: Description | None, wanted: Description, live: Live | None) -> D
 def restarts(changes: Sequence[Change], site: Site) -> dict[str, str]:
     """Which of Slurm's daemons a deploy restarts, and where: more than Slurm needs, never a job's end."""
     found: dict[str, str] = {}
-    if any(change.part in SLURM for change in changes):
+    munge = any(change.part == "munge" for change in changes)
+    if munge or any(change.part in SLURM for change in changes):
         found["slurmctld"] = hostlist([host.name for host in site.group("controller")])
     everywhere = any(
         change.part == "cgroup.conf" or (change.part == "slurm.conf" and change.name in _AT_START) for change in changes
     )
     changed = {name for change in changes for name in _restarted_nodes(change)}
     compute = site.group("compute")
-    restarted = [host.name for host in compute if everywhere or host.node_name in changed]
+    restarted = [host.name for host in compute if munge or everywhere or host.node_name in changed]
     if restarted:
         found["slurmd"] = hostlist(restarted)
     return found

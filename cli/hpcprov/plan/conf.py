@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from hpcprov.slurm.definitions import Definition, definitions
@@ -42,6 +43,7 @@ def without_secrets(text: str) -> str:
     return _SECRET_LINE.sub(lambda found: found.group(1) + digest(found.group(2).encode()), text)
 
 
+@lru_cache(maxsize=8)
 def parse(text: str) -> Conf:
     """Read a slurm.conf. What Slurm could not read either is left out."""
     lines = read(text, Path("slurm.conf"))

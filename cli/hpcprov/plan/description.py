@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ _SECRETS = {
 class Description(BaseModel):
     """A part that is missing is not known. `unmeasured` are nodes that have no NodeName line yet, with partitions."""
 
-    model_config = ConfigDict(extra="forbid", ignored_types=(cached_property,))
+    model_config = ConfigDict(extra="forbid")
 
     schema_version: int = Field(default=SCHEMA, alias="schema")
     hpcprov: str = __version__
@@ -49,7 +48,7 @@ class Description(BaseModel):
     parts: dict[str, Items] = Field(default_factory=dict, description="Part, name, key: value.")
     unmeasured: dict[str, list[str]] = Field(default_factory=dict, exclude=True)
 
-    @cached_property
+    @property
     def conf(self) -> Conf:
         """The slurm.conf."""
         return parse(self.files.get("slurm.conf", ""))
@@ -89,7 +88,7 @@ def of_site(site: Site) -> Description:
     return describe(site, facts, {part: _digest_of(site, *where) for part, where in _SECRETS.items()})
 
 
-def describe(site: Site, facts: Mapping[str, Vars], secrets: Mapping[str, str | None]) -> Description:
+def describe(site: Site, facts: Mapping[str, Vars], secrets: Mapping[str, str]) -> Description:
     """`facts` by host as they were saved, `secrets` the digest by part. Raises SlurmConfigError."""
     cluster = _cluster(site, facts)
     defined = [node for node in cluster.nodes if node.is_defined]
@@ -103,11 +102,11 @@ def describe(site: Site, facts: Mapping[str, Vars], secrets: Mapping[str, str | 
         "mounts": _mounts(site),
         "accounts": _named(_of_group(site, "database", "slurm_accounts")),
         "qos": _named(_of_group(site, "database", "slurm_qos")),
-        "mpi": {"implementation": {"name": str(site.vars.get("mpi_implementation") or "openmpi")}},
+        "mpi": {str(site.vars.get("mpi_implementation") or "openmpi"): {}},
         "frameworks": _frameworks(site.vars),
     }
     for part, known in secrets.items():
-        parts[part] = {_SECRETS[part][0]: {"digest": known}} if known else {}
+        parts[part] = {_SECRETS[part][0]: {"digest": known}}
     return Description(
         cluster=site.cluster_name, release=cluster.release, files=files, parts=parts, unmeasured=unmeasured
     )
@@ -131,13 +130,13 @@ def saved_facts(state_dir: Path) -> dict[str, dict[str, Any]]:
     return facts
 
 
-def _digest_of(site: Site, name: str, variable: str) -> str | None:
+def _digest_of(site: Site, name: str, variable: str) -> str:
     given = site.vars.get(variable)
     path = Path(str(given)) if given and "{{" not in str(given) else site.state_dir / "secrets" / name
     try:
         return digest(path.read_bytes())
     except OSError:
-        return None
+        return "not made yet"
 
 
 def _files(cluster: Cluster) -> dict[str, str]:

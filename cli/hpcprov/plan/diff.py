@@ -76,6 +76,7 @@ _COSTS: Mapping[tuple[str, str], Cost] = {
     ("munge", "changed"): Cost(
         Effect.BOTH, "role munge", "another munge key: munge and Slurm's daemons restart on every host"
     ),
+    ("mpi", "removed"): Cost(Effect.NONE, "role mpi", "its packages stay installed"),
     ("exports", "removed"): Cost(Effect.DRAINED, "exports(5)", "programs that use it fail"),
     ("mounts", "removed"): Cost(Effect.NONE, "role storage", f"stays mounted, {STAYS}"),
     ("mounts", "changed"): Cost(

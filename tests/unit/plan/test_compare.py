@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hpcprov.plan.compare import Plan
+from hpcprov.plan.description import of_site
 from hpcprov.plan.render import full, short
 
 from .sites import answering, deployed, described, plan_of, site_of
@@ -121,3 +122,13 @@ def test_a_plan_in_full(tmp_path: Path) -> None:
         "",
         "A deploy restarts slurmctld on head, slurmd on n3; running jobs go on unless it says so above.",
     ]
+
+
+def test_a_munge_key_that_is_gone_is_made_anew_and_everything_restarts(tmp_path: Path) -> None:
+    saved = deployed(tmp_path)
+    site = site_of(tmp_path)
+    wanted = of_site(site)  # no key lies there
+    made = plan_of(saved, site, answering(of=saved), wanted)
+    assert [part for part, _, _ in told(made)] == ["munge", "database"]
+    assert made.restarts == {"slurmctld": "head", "slurmd": "n[1-3]"} and made.losses == ()
+    assert short(made)[0] == "Munge: munge.key digest (secret) → (secret) [slurmctld and slurmd restart (jobs go on)]"
