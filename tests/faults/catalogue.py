@@ -59,14 +59,16 @@ MAY_RESTART = "rm -r /run/systemd/system/{unit}.service.d; systemctl daemon-relo
 
 # Root is refused the lock as anyone else, and the holder has a name.
 HOLD_LOCK = """
+rm -f /run/fault-lock.held
 cat > /run/fault-lock.py <<'END'
 import fcntl, time
 held = open("/var/lib/dpkg/lock-frontend", "w")
 fcntl.lockf(held, fcntl.LOCK_EX)
+open("/run/fault-lock.held", "w")
 time.sleep(3600)
 END
 systemd-run --unit=fault-lock --collect /usr/bin/python3 /run/fault-lock.py
-for try in $(seq 50); do fuser -s /var/lib/dpkg/lock-frontend && exit 0; sleep 0.1; done
+for try in $(seq 100); do [ -e /run/fault-lock.held ] && exit 0; sleep 0.1; done
 exit 1
 """
 
