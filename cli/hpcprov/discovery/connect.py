@@ -207,6 +207,12 @@ def failure(target: Target, error: Mapping[str, str]) -> ConnectionFailedError:
                 f"cannot run a shell command: {message[:200]}", Trouble.SSH, host=target.name,
                 hint="give the login user a shell; a forced command cannot be asked",
             )  # fmt: skip
+        case "ProxyCommandFailure":
+            way = target.route
+            return ConnectionFailedError(
+                f"the jump host does not get through to it ({way.user}@{way.address} port {way.port})",
+                Trouble.UNREACHABLE, host=target.name, hint="is it on, and does the jump host reach its network?",
+            )  # fmt: skip
         case "Worker":
             return ConnectionFailedError(
                 f"was not asked to the end: {message[:200]}", Trouble.SSH, host=target.name, hint="try again"

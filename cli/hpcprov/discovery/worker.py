@@ -23,6 +23,7 @@ import os  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Iterator  # noqa: E402
+from contextlib import suppress  # noqa: E402
 from typing import Any  # noqa: E402
 
 import paramiko  # noqa: E402
@@ -97,7 +98,9 @@ def _ssh_data(entry: dict[str, Any]) -> dict[str, Any]:
 def _ask(host: Host, entry: dict[str, Any], line: str, limit: int) -> dict[str, Any]:
     try:
         if entry.get("proxy_command"):
-            host.data.ssh_paramiko_connect_kwargs["sock"] = paramiko.ProxyCommand(entry["proxy_command"])
+            # Not in the inventory's data, which hosts only get copies of, and not before the connection's turn.
+            extra = host.connector.data["ssh_paramiko_connect_kwargs"]
+            extra["sock"] = paramiko.ProxyCommand(entry["proxy_command"])
         host.connect(show_errors=False, raise_exceptions=True)
         sent = time.time()
         said = host.get_fact(
@@ -108,11 +111,17 @@ def _ask(host: Host, entry: dict[str, Any], line: str, limit: int) -> dict[str, 
             said = _why_nothing(host, received - sent, limit)
         return {"output": said, "sent": sent, "received": received}
     except Exception as error:  # every host gets an answer, whatever a library raises
-        return {"error": _described(error, host)}
+        described = _described(error, host)
+        # Whatever a library makes of a proxy that ends, before a login there is one reason for it.
+        vague = ("EOFError", "OSError", "TimeoutError", "SSHException")
+        if entry.get("proxy_command") and not host.connected and described["kind"] in vague:
+            described["kind"] = "ProxyCommandFailure"
+        return {"error": described}
     finally:
         client = getattr(host.connector, "client", None)
         if client is not None:
-            client.close()
+            with suppress(OSError):  # a proxy that ended by itself cannot be ended
+                client.close()
 
 
 def _why_nothing(host: Host, seconds: float, limit: int) -> str:
@@ -153,7 +162,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _kind(error: BaseException) -> str:
     """The nearest of the exceptions that the other side knows."""
-    known = ("BadHostKeyException", "PasswordRequiredException", "AuthenticationException", "gaierror", "TimeoutError",
+    known = ("ProxyCommandFailure", "BadHostKeyException",
+             "PasswordRequiredException", "AuthenticationException", "gaierror", "TimeoutError",
              "EOFError", "CommandTimeout", "NoShell", "OSError", "SSHException")  # fmt: skip
     if isinstance(error, paramiko.SSHException) and isinstance(
         error.__cause__ or error.__context__, EOFError | OSError

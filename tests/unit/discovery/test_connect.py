@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,8 @@ def target(server: SshServer, name: str = "n1", **changes: Any) -> Target:
     way = {"address": "127.0.0.1", "port": server.port, "user": "root", "key": str(server.client_key_file)} | {
         key: changes.pop(key) for key in ("address", "port", "user", "key") if key in changes
     }
-    return Target(name, Route(name, **way, known_hosts=[server.known_hosts], proxy_command=None), **changes)
+    proxy = changes.pop("proxy_command", None)
+    return Target(name, Route(name, **way, known_hosts=[server.known_hosts], proxy_command=proxy), **changes)
 
 
 def no(_: object) -> bool:
@@ -132,6 +134,38 @@ def test_a_port_that_nobody_listens_on(server: SshServer) -> None:
     assert said.failures["n1"].trouble is Trouble.UNREACHABLE
     assert "Connection refused" in said.failures["n1"].message
     assert set(said.outputs) == {"n2"}
+
+
+BRIDGE = """
+import socket, sys, threading
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+def out():
+    while data := peer.recv(65536):
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+threading.Thread(target=out, daemon=True).start()
+while data := sys.stdin.buffer.read1(65536):
+    peer.sendall(data)
+"""
+
+
+def test_a_proxy_carries_the_connection(server: SshServer, tmp_path: Path) -> None:
+    bridge = tmp_path / "bridge.py"
+    bridge.write_text(BRIDGE)
+    known = server.known_hosts.read_text().replace("127.0.0.1", "192.0.2.77")
+    server.known_hosts.write_text(known)
+    way = f"{sys.executable} {bridge} {server.port}"
+    said = asked(server, target(server, address="192.0.2.77", proxy_command=way))
+    assert said.failures == {}
+    assert said.outputs["n1"].text.endswith("hello")
+
+
+def test_a_proxy_that_does_not_get_through(server: SshServer) -> None:
+    said = asked(server, target(server, address="192.0.2.77", proxy_command="sh -c 'exit 1'"))
+    assert said.failures["n1"].trouble is Trouble.UNREACHABLE
+    assert said.failures["n1"].message == (
+        f"the jump host does not get through to it (root@192.0.2.77 port {server.port})"
+    )
 
 
 def test_a_name_that_nobody_knows(server: SshServer) -> None:
