@@ -175,7 +175,7 @@ FAULTS = [
     Fault(
         name="hostname changed",
         host="node02",
-        inject=[On("node02", "hostnamectl set-hostname renamed")],
+        inject=[On("node02", "hostname renamed")],
         cause=["hostname node02", "renamed"],
     ),
     Fault(
@@ -221,8 +221,15 @@ FAULTS = [
         host="node01",
         inject=[On("head", "scontrol update nodename=node01 state=down reason='disk swap'")],
         cause=["DOWN", "disk swap", "root took it out of use"],
-        # A deploy leaves it as it is: only the admin knows when the disk is in.
-        repair=[Hpcprov(SCHEDULER), Shows("head", "sinfo -hn node01 -o '%T %E'", "down disk swap"), Fix()],
+    ),
+    Fault(
+        name="node drained by hand",
+        host="node02",
+        inject=[On("head", "scontrol update nodename=node02 state=drain reason='fan is loud'")],
+        cause=["DRAIN", "fan is loud", "root took it out of use"],
+        # A deploy leaves it as it is: only the admin knows when the fan is mended. (A node that is down Slurm itself
+        # brings back when it registers again, with ReturnToService=2.)
+        repair=[Hpcprov(SCHEDULER), Shows("head", "sinfo -hn node02 -o '%T %E'", "drained fan is loud"), Fix()],
     ),
     Fault(
         name="package lock held",
