@@ -46,7 +46,7 @@ def test_other_cores_would_end_a_job_so_deploy_refuses_without_an_answer(living:
     text = living.edited("CPUs: 2, RealMemory: 2000", "CPUs: 1, RealMemory: 2000")
     with living.job_lives("-w", "node01") as job, living.site_says(text):
         refused = living.deploy(*SCHEDULER, expect=2)
-        assert f"job {job} (node01) would end" in refused["said"]
+        assert re.search(rf"jobs? [\d, ]*\b{job} \(node01\) would end", refused["said"]), refused["said"]
         assert "the same command with --yes" in refused["said"]
         shown = living.lab.hpcprov("plan", str(living.site))
-        assert re.search(r"CPUs 2 → 1 .*needs drained nodes", shown.stdout), said(shown)
+        assert re.search(r"CPUs 2 → 1\b.*needs drained nodes", shown.stdout), said(shown)

@@ -11,7 +11,7 @@ from typing import Any
 from hpcprov.plan.description import Description
 from hpcprov.plan.diff import Change, diff, drift
 from hpcprov.plan.effects import Effect
-from hpcprov.plan.jobs import Touched, touched
+from hpcprov.plan.jobs import Touched, in_words, touched
 from hpcprov.plan.live import Live
 from hpcprov.plan.parts import PARTS, SLURM
 from hpcprov.preflight.report import hostlist
@@ -144,7 +144,9 @@ def _restarted_nodes(change: Change) -> list[str]:
 def _losses(changes: Sequence[Change], jobs: Sequence[Touched], live: Live | None) -> list[str]:
     fatal = [entry for entry in jobs if entry.fate in ("ends", "may end")]
     words = {"ends": "would end"}
-    found = [f"{_jobs(entry.jobs)} ({entry.where}) {words.get(entry.fate, entry.fate)}: {entry.why}" for entry in fatal]
+    found = [
+        f"{in_words(entry.jobs)} ({entry.where}) {words.get(entry.fate, entry.fate)}: {entry.why}" for entry in fatal
+    ]
     silent = live is None or not live.answers
     for change in changes:
         told = any(entry.where.endswith(change.name) for entry in fatal)
@@ -155,11 +157,6 @@ def _losses(changes: Sequence[Change], jobs: Sequence[Touched], live: Live | Non
                 f"{change.part} {change.name}: {change.cost.why}, and slurmctld does not answer, so nobody knows which"
             )
     return found
-
-
-def _jobs(ids: Sequence[str]) -> str:
-    shown = ", ".join(ids[:8]) + (f" and {len(ids) - 8} more" if len(ids) > 8 else "")
-    return f"job {shown}" if len(ids) == 1 else f"jobs {shown}"
 
 
 def _notes(

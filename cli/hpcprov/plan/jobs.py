@@ -29,6 +29,12 @@ class Touched:
         return {"fate": self.fate, "jobs": list(self.jobs), "where": self.where, "why": self.why}
 
 
+def in_words(ids: Sequence[str]) -> str:
+    """`job 7`, `jobs 7, 8`, the first few of many."""
+    shown = ", ".join(ids[:8]) + (f" and {len(ids) - 8} more" if len(ids) > 8 else "")
+    return f"job {shown}" if len(ids) == 1 else f"jobs {shown}"
+
+
 def touched(changes: Iterable[Change], live: Live | None, *, drop: bool) -> list[Touched]:
     """`drop` is slurm_drop_busy_nodes: jobs of nodes and partitions that leave are ended instead of waited for."""
     if live is None or not live.jobs:
@@ -37,7 +43,8 @@ def touched(changes: Iterable[Change], live: Live | None, *, drop: bool) -> list
     for change in changes:
         jobs, fate, why = _of(change, live, drop=drop)
         if jobs:
-            found.append(Touched(fate, tuple(job.id for job in jobs), _where(change), why))
+            ids = sorted((job.id for job in jobs), key=lambda one: (len(one), one))
+            found.append(Touched(fate, tuple(ids), _where(change), why))
     return found
 
 

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from hpcprov.plan.compare import Plan
 from hpcprov.plan.diff import Change, Detail, shown
 from hpcprov.plan.effects import FIRST, Cost, Effect
+from hpcprov.plan.jobs import in_words
 from hpcprov.plan.parts import PARTS
 from hpcprov.preflight.report import hostlist
 
 MARKS = {"added": "+", "removed": "-", "changed": "~"}
+MANY = {"ends": "end", "stops the deploy": "stop the deploy", "waits longer": "wait longer"}
 SHORT_NAMES = 4
 SHORT_VALUE = 40
 # Of what is new only these are worth a word; an admin knows the rest from the site file.
@@ -121,8 +123,8 @@ def _short_changes(changes: Sequence[Change]) -> str:
 
 def _job_line(plan: Plan, number: int) -> str:
     entry = plan.jobs[number]
-    ids = ", ".join(entry.jobs[:8]) + (f" and {len(entry.jobs) - 8} more" if len(entry.jobs) > 8 else "")
-    return f"job {ids} ({entry.where}) {entry.fate}: {entry.why}"
+    fate = entry.fate if len(entry.jobs) == 1 else MANY.get(entry.fate, entry.fate)
+    return f"{in_words(entry.jobs)} ({entry.where}) {fate}: {entry.why}"
 
 
 def _drift(plan: Plan) -> list[str]:
