@@ -74,7 +74,7 @@ exit 1
 
 FAULTS = [
     Fault(
-        name="munge key differs on one node",
+        name="munge key differs on one node",  # MUN-01
         host="node02",
         inject=[On("node02", "dd if=/dev/urandom of=/etc/munge/munge.key bs=1024 count=1 && systemctl restart munge")],
         cause=["Munge key is the same on all hosts", "another key"],
@@ -86,13 +86,13 @@ FAULTS = [
         cause=["munge", "inactive"],
     ),
     Fault(
-        name="munge key 0644",
+        name="munge key 0644",  # MUN-04
         host="node02",
         inject=[On("node02", "chmod 0644 /etc/munge/munge.key; ! systemctl restart munge")],
         cause=["munge:munge 0644", "munged refuses to start"],
     ),
     Fault(
-        name="clock skew",
+        name="clock skew",  # MUN-06
         host="node01",
         inject=[On("node01", SKEW)],
         cause=["Clock agrees", "900", "ahead"],
@@ -130,7 +130,7 @@ FAULTS = [
         cause=["mariadb runs", "inactive"],
     ),
     Fault(
-        name="RealMemory above the real value",
+        name="RealMemory above the real value",  # SLM-01
         host="node02",
         inject=[On("head", PROMISE_MEMORY)],
         cause=["DRAIN", "Low RealMemory", "less than slurm.conf promises"],
@@ -167,26 +167,26 @@ FAULTS = [
         repair=[On("store", "rm -r /shared/fill")],
     ),
     Fault(
-        name="own name resolves to loopback",
+        name="own name resolves to loopback",  # NET-05
         host="node01",
         inject=[On("node01", "echo \"$(sed '1i 127.0.1.1 node01' /etc/hosts)\" > /etc/hosts")],
         cause=["node01 resolves to", "127.0.1.1"],
     ),
     Fault(
-        name="hostname changed",
+        name="hostname changed",  # NET-01
         host="node02",
         inject=[On("node02", "hostname renamed")],
         cause=["hostname node02", "renamed"],
     ),
     Fault(
-        name="uid of the smoke user differs on one node",
+        name="uid of the smoke user differs on one node",  # DL-12
         host="node01",
         inject=[On("node01", "usermod -u 64999 hpcsmoke")],
         cause=["hpcsmoke is uid 64100", "uid 64999"],
         restore=[On("node01", "usermod -u 64100 hpcsmoke")],
     ),
     Fault(
-        name="port 6818 closed by nftables",
+        name="port 6818 closed by nftables",  # NET-11
         host="node02",
         inject=[On("node02", CLOSE_PORT)],
         command=PREFLIGHT,
@@ -195,7 +195,7 @@ FAULTS = [
         restore=[On("node02", "nft delete table inet fault")],
     ),
     Fault(
-        name="PMIx library missing",
+        name="PMIx library missing",  # MPI-02
         host="node01",
         inject=[
             On("node01", "rm -f /usr/lib/x86_64-linux-gnu/libpmix.so /usr/lib/x86_64-linux-gnu/pmix*/lib/libpmix.so")
@@ -232,7 +232,7 @@ FAULTS = [
         repair=[Hpcprov(SCHEDULER), Shows("head", "sinfo -hn node02 -o '%T %E'", "drained fan is loud"), Fix()],
     ),
     Fault(
-        name="package lock held",
+        name="package lock held",  # CLI-10
         host="node02",
         inject=[On("node02", HOLD_LOCK)],
         command=PREFLIGHT,
