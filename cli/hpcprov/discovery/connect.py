@@ -221,8 +221,10 @@ def failure(target: Target, error: Mapping[str, str]) -> ConnectionFailedError:
     found.host = target.name
     if kind == "UnknownHostKey":
         found.hint = "compare it with the host's own (ssh-keygen -lf there), then use --accept-new-host-keys"
-    if found.trouble is Trouble.AUTHENTICATION and target.route.user == "root" and target.password:
+    if found.trouble is Trouble.AUTHENTICATION and target.password:
         found.hint = "is the password right, and does sshd allow it (PasswordAuthentication, PermitRootLogin)?"
+    elif found.trouble is Trouble.AUTHENTICATION:
+        found.hint = f"{found.hint}; or give a password: --ask-password"
     return found
 
 
