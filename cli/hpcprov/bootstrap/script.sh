@@ -76,6 +76,9 @@ esac
 if [ "$admin" = root ]; then
   case $(setting permitrootlogin) in no*) failed login "sshd lets root not in (PermitRootLogin no); name another --admin" ;; esac
 fi
+if [ "$admin" != root ] && have visudo && ! words=$(visudo -c 2>&1); then
+  failed sudo "the host's own sudoers files are broken, nothing was added: $(echo "$words" | one_line)"
+fi
 for directory in /etc "$(getent passwd "$admin" | cut -d: -f6)"; do
   if [ -d "$directory" ] && [ ! -w "$directory" ]; then failed disk "$directory is read-only"; fi
 done
@@ -215,10 +218,6 @@ else
   if ! words=$(visudo -cf "$fresh" 2>&1); then
     rm -f "$fresh"
     failed sudo "visudo refuses the rule: $(echo "$words" | one_line)"
-  fi
-  if ! words=$(visudo -c 2>&1); then
-    rm -f "$fresh"
-    failed sudo "the host's own sudoers files are broken, nothing was added: $(echo "$words" | one_line)"
   fi
   before=
   if [ -e "$file" ]; then

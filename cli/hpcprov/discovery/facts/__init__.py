@@ -17,6 +17,7 @@ def read(said: Facts) -> HostFacts:
     devices = pci.parse(said.lines("pci"))
     bounds = said.clock_bounds
     slurmd = said.lines("slurmd")
+    slurmd_c = next((line.strip() for line in slurmd if line.startswith("NodeName=")), "")
     return HostFacts(
         hostname=said.hostname,
         os=system.name,
@@ -31,7 +32,7 @@ def read(said: Facts) -> HostFacts:
         vendor=_real(dmi.get("sys_vendor", "")),
         product=_real(dmi.get("product_name", "")),
         serial=_real(dmi.get("product_serial", "")),
-        cpu=cpu.parse(said.lines("lscpu"), said.lines("lscpu-p")),
+        cpu=cpu.measured(cpu.parse(said.lines("lscpu"), said.lines("lscpu-p")), slurmd_c),
         memory_mib=said.memory_mib,
         # A container sees the disks of its machine, and none of them is its own.
         disks=() if container else disks.parse(said.lines("lsblk"), said.lines("block")),
@@ -44,7 +45,7 @@ def read(said: Facts) -> HostFacts:
         bmc=None if container else bmc.parse(said.lines("bmc")),
         clock_offset=round(sum(bounds) / 2, 3) if bounds else None,
         clock_doubt=round((bounds[1] - bounds[0]) / 2, 3) if bounds else None,
-        slurmd_c=next((line.strip() for line in slurmd if line.startswith("NodeName=")), ""),
+        slurmd_c=slurmd_c,
         slurm_version=next((line.split()[-1] for line in slurmd if line.startswith("slurm")), ""),
     )
 

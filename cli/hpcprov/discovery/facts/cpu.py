@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from hpcprov.discovery.facts.model import Cpu
+from hpcprov.slurm.hardware import parse_slurmd_c
+
+
+def measured(cpu: Cpu, slurmd_c: str) -> Cpu:
+    """The numbers of `slurmd -C` where it is installed: slurmctld compares a node with those, not with lscpu's."""
+    try:
+        hardware = parse_slurmd_c(slurmd_c)
+    except ValueError:
+        return cpu
+    sockets = hardware.boards * hardware.sockets_per_board
+    return replace(
+        cpu, cpus=hardware.cpus, sockets=sockets, cores=hardware.cores_per_socket, threads=hardware.threads_per_core
+    )
 
 
 def parse(text: Iterable[str], table: Iterable[str] = ()) -> Cpu:
