@@ -175,7 +175,7 @@ def _notes(
     elif not live.answers:
         found.append(f"slurmctld does not answer on {live.controller}: jobs are not known")
     if saved and live and saved.files and "slurm.conf" not in live.files:
-        found.append(f"{live.controller} has no slurm.conf any more")
+        found.append(f"no slurm.conf can be read on {live.controller}: compared with the one that was deployed")
     if wanted.unmeasured:
         found.append(f"not measured yet, so without hardware here: {hostlist(list(wanted.unmeasured))}")
     if saved and saved.hpcprov != wanted.hpcprov:
