@@ -79,7 +79,7 @@ def test_daemons_started_once_in_order_and_on_their_configuration(lab: Lab, depl
     assert starts == sorted(starts)
     log = lab.node("head", "cat /var/log/slurm/slurmctld.log")
     assert "Registering slurmctld at port 6817 with slurmdbd" in log
-    assert not re.search("no TRES|CLUSTER ID MISMATCH|Connection refused|lurmdbd.* down", log), log
+    assert not re.search("no TRES|CLUSTER ID MISMATCH|Connection refused", log), log
     log = lab.node("head", "cat /var/log/slurm/slurmdbd.log")
     assert not re.search("innodb|error|fatal", log, re.IGNORECASE), log
 
