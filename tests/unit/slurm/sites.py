@@ -62,7 +62,9 @@ CONFIG = st.fixed_dictionaries(
         "MaxArraySize": NUMBERS,
         "MessageTimeout": NUMBERS,
         "SlurmdTimeout": NUMBERS,
-        "SchedulerParameters": st.sampled_from(["bf_window=100", "bf_max_job_test=500,defer", ["defer", "bf_continue"]]),
+        "SchedulerParameters": st.sampled_from(
+            ["bf_window=100", "bf_max_job_test=500,defer", ["defer", "bf_continue"]]
+        ),
         "PriorityType": st.sampled_from(["priority/multifactor", "priority/basic", "priority/guess"]),
         "PriorityDecayHalfLife": TIMES,
         "PriorityWeightAge": NUMBERS,
