@@ -19,6 +19,8 @@ from hpcprov.remote.connection import ConnectionFailedError, Trouble, fingerprin
 from hpcprov.remote.host_keys import record
 from hpcprov.remote.options import route
 from hpcprov.site.model import Host, Site, build_host
+from hpcprov.site.scalars import Vaulted
+from hpcprov.site.templating import holds_template
 
 # Shows keys to the admin and says whether they may be recorded.
 Confirm = Callable[[Mapping[str, paramiko.PKey]], bool]
@@ -85,8 +87,9 @@ def _target(wanted: Wanted, host: Host, access: Access) -> Target:
 
 
 def _password_of(variables: Mapping[str, Any]) -> str | None:
+    """None also for one that only Ansible can read."""
     given = variables.get("ansible_password") or variables.get("ansible_ssh_pass")
-    return str(given) if given else None
+    return None if not given or isinstance(given, Vaulted) or holds_template(given) else str(given)
 
 
 def ask(
