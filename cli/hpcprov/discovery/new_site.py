@@ -204,7 +204,8 @@ def describe(facts: HostFacts) -> str:
         names = sorted({gpu.model or f"{gpu.vendor} GPU" for gpu in facts.gpus})
         parts.append(f"{len(facts.gpus)} x {'/'.join(names)}")
     parts += sorted({_fabric(one.kind, one.rate) for one in facts.fabric})
-    return ", ".join(parts)
+    # What a host says must move no cursor, and a comment holds no control characters.
+    return "".join(char for char in ", ".join(parts) if char.isprintable())
 
 
 def _fabric(kind: str, rate: float | None) -> str:

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 import yaml
 from hpcprov.discovery.facts import read
+from hpcprov.discovery.new_site import Found, new_site
+from hpcprov.discovery.reach import Access
 from hpcprov.preflight.facts import parse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from .machines import target
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*/*.yaml"))
 
@@ -55,3 +61,32 @@ def test_nothing_at_all_is_no_crash() -> None:
     assert facts.hostname == ""
     assert facts.gpus == ()
     assert facts.clock_offset is None
+
+
+LINES = sorted(
+    {
+        line
+        for path in CASES
+        for text in yaml.safe_load(path.read_text())["sections"].values()
+        for line in text.splitlines()
+    }
+)
+SECTIONS = sorted({name for path in CASES for name in yaml.safe_load(path.read_text())["sections"]})
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """A line of a case, cut, with a piece of another in it, in any section."""
+    line, other = draw(st.sampled_from(LINES)), draw(st.sampled_from(LINES))
+    first, second = draw(st.integers(0, len(line))), draw(st.integers(0, len(other)))
+    return line[:first] + draw(st.text(max_size=3)) + other[second:]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.sampled_from(SECTIONS), st.lists(damaged(), max_size=6).map("\n".join)))
+def test_no_output_makes_it_crash(sections: dict[str, str]) -> None:
+    """Not the parsers, and not what is made of them."""
+    facts = read(parse(probe_output(sections), sent=1000.0, received=1000.2))
+    json.dumps(facts.as_dict())
+    text = new_site([Found("n1", target("n1", "10.0.0.1"), facts)], Access(), "atlas")
+    assert yaml.safe_load(text)["compute"]["hosts"]

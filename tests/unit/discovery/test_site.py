@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,13 @@ def test_ssh_as_discover_did_it(tmp_path: Path) -> None:
 def test_a_password_never_gets_into_the_file() -> None:
     text = new_site([found("a", machine("a", "10.1.0.1/16"))], Access(password="geheim"), "atlas")
     assert "geheim" not in text
+
+
+def test_what_a_host_says_cannot_break_the_file_or_the_terminal(tmp_path: Path) -> None:
+    facts = replace(machine("a", "10.1.0.1/16"), os="Evil\x1b[2J\x07 Linux: {x} # y")
+    text = new_site([found("a", facts)], Access(), "atlas")
+    site_of(tmp_path, text)
+    assert "\x1b" not in text
 
 
 def test_gpus_without_a_driver_are_told_and_not_promised() -> None:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 
 from hpcprov.discovery.facts.model import Bmc
+from hpcprov.site.model import is_address
 
-_NONE = ("", "0.0.0.0")
+_NONE = ("0.0.0.0", "::")
 
 
 def parse(lines: Iterable[str]) -> Bmc | None:
@@ -22,7 +23,8 @@ def parse(lines: Iterable[str]) -> Bmc | None:
         elif match := re.match(r"(IP Address|MAC Address)\s*:\s*(\S+)", line):
             channels[-1].setdefault(match.group(1), match.group(2).lower())
     for channel in channels:
-        if channel.get("IP Address", "") not in _NONE:
-            return Bmc(channel["IP Address"], channel.get("MAC Address", ""))
+        address = channel.get("IP Address", "")
+        if is_address(address) and address not in _NONE:
+            return Bmc(address, channel.get("MAC Address", ""))
     macs = [channel["MAC Address"] for channel in channels if "MAC Address" in channel]
     return Bmc("", macs[0] if macs else "") if present or macs else None

@@ -16,7 +16,8 @@ _NO_DISK = re.compile(r"^(?:loop|ram|zram|fd|sr|dm-|md|nbd|drbd)")
 
 def parse(lsblk: Iterable[str], block: Iterable[str] = ()) -> tuple[Disk, ...]:
     """`lsblk` is `lsblk -b -P` of everything, `block` has name, sectors, rotational, removable of /sys/block."""
-    rows = [dict(_PAIR.findall(line)) for line in lsblk]
+    read = (dict(_PAIR.findall(line)) for line in lsblk)
+    rows = [row for row in read if row.get("NAME") and row.get("KNAME")]
     if not rows:
         return tuple(_from_sysfs(block))
     return tuple(_disk(row, rows) for row in rows if _is_disk(row))

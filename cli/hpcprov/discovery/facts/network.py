@@ -5,8 +5,10 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from hpcprov.discovery.facts.model import Interface
+from hpcprov.site.model import is_address
 
 # ARPHRD numbers of the kernel.
 _LAYERS = {"1": "ethernet", "32": "infiniband", "772": "loopback"}
@@ -26,7 +28,9 @@ def parse(
     found = [_interface(line, owned, container=container) for line in links if "mac=" in line]
     if not owned and len(real := [one for one in found if one.is_real and one.up]) == 1:
         # Without `ip` nobody says whose the addresses are; with one interface that is no question.
-        known = tuple(f"{word}/{'128' if ':' in word else '32'}" for line in bare for word in line.split())
+        known = tuple(
+            f"{word}/{'128' if ':' in word else '32'}" for line in bare for word in line.split() if is_address(word)
+        )
         found[found.index(real[0])] = _with(real[0], known)
     return tuple(found)
 
@@ -84,6 +88,4 @@ def _interface(line: str, owned: dict[str, list[str]], *, container: bool) -> In
 
 
 def _with(interface: Interface, addresses: tuple[str, ...]) -> Interface:
-    from dataclasses import replace
-
     return replace(interface, addresses=addresses)
