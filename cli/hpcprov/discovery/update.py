@@ -6,7 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from hpcprov.discovery.cluster_network import Network
 from hpcprov.discovery.facts import HostFacts
 from hpcprov.discovery.new_site import Found
 from hpcprov.discovery.variables import gres, host_variables
+from hpcprov.errors import HpcprovError, SiteError
 from hpcprov.importers.addresses import mac
 from hpcprov.importers.groups import guessed_roles
 from hpcprov.site import Host, Site, check_site
@@ -135,4 +136,11 @@ def _copy(path: Path, text: str) -> Iterator[Path]:
     ) as stream:
         stream.write(text)
         stream.flush()
-        yield Path(stream.name)
+        copy = Path(stream.name)
+        try:
+            yield copy
+        except HpcprovError as error:
+            error.message = error.message.replace(str(copy), str(path))
+            if isinstance(error, SiteError):
+                error.findings = [replace(finding, file=path) for finding in error.findings]
+            raise

@@ -11,6 +11,7 @@ from hpcprov.discovery.facts import HostFacts
 from hpcprov.discovery.new_site import default_cluster_name, new_site
 from hpcprov.discovery.reach import Access
 from hpcprov.discovery.update import update
+from hpcprov.errors import SiteError
 from hpcprov.site import Site, check_site, load_site
 from hpcprov.site.save import diff, save
 
@@ -189,6 +190,20 @@ def test_a_second_time_changes_nothing(site: Site) -> None:
     again = update(load_site(site.path), known, [], NETWORK)
     assert again.edit.before == again.edit.after
     assert again.notes == []
+
+
+def test_what_would_make_the_site_invalid_is_told_of_the_site(site: Site) -> None:
+    """Two machines with one MAC address: a copied virtual machine."""
+    known = {
+        "head": machine("head", "10.1.0.1/16", mac="52:54:00:aa:aa:aa"),
+        "node001": machine("node001", "10.1.1.1/16", mac="52:54:00:aa:aa:aa"),
+    }
+    with pytest.raises(SiteError) as error:
+        update(site, known, [], NETWORK)
+    assert error.value.message == f"{site.path} is left as it is: the change would bring an error"
+    assert {finding.file for finding in error.value.findings} == {site.path}
+    assert site.path.read_text() == SITE
+    assert [path.name for path in site.path.parent.iterdir()] == ["site.yaml"]
 
 
 def test_the_same_mac_in_another_notation_is_no_change(site: Site) -> None:
