@@ -82,13 +82,17 @@ def discover(
         write_json(json.dumps(as_dict(result, names, f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"), indent=2))
     code = HostsError.exit_code if result.failures or not result.found else 0
     if site is not None and result.found:
+        # Facts of a site that is there are worth keeping even when its file cannot be changed.
+        if present and not dry_run:
+            say(f"facts are in {work.save_facts(site, present.cluster_name, result, names)}")
         proposal = work.propose(site, present, result, access, cluster_name)
         _show(proposal)
         if dry_run:
             say("nothing was written (--dry-run)")
         else:
             code = _write(proposal, yes) or code
-            say(f"facts are in {work.save_facts(site, proposal.cluster_name, result, proposal.names)}")
+            if not present:
+                say(f"facts are in {work.save_facts(site, proposal.cluster_name, result, proposal.names)}")
     raise typer.Exit(code)
 
 
