@@ -67,11 +67,12 @@ def kind_problem(kind: str, written: str) -> str | None:
         if written.isdecimal():
             largest = _LARGEST[kind]
             return f"{written} is more than {largest}" if int(written) > largest else None
-        return None if is_time(written) or _symbolic(written) else f'"{written}" is no whole number'
+        return None if is_time(written) or _symbolic(kind, written) else f'"{written}" is no whole number'
     if kind == "boolean" and written.lower() not in _YES_NO:
         return f'"{written}" is neither yes nor no'
     return None
 
 
-def _symbolic(written: str) -> bool:
-    return written.upper() in ("INFINITE", "UNLIMITED", "NONE") or written[:-1].isdecimal()
+def _symbolic(kind: str, written: str) -> bool:
+    """Words for no limit, and a unit such as k, which Slurm's reader of 16 bit numbers does not know."""
+    return written.upper() in ("INFINITE", "UNLIMITED", "NONE") or (kind != "uint16" and written[:-1].isdecimal())
