@@ -20,7 +20,8 @@ class RunningDeploy:
         self.log = folder / f"deploy-{time.monotonic_ns()}.log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                command,
+                # A shell that runs the tests in the background ignores Ctrl-C, and its children would too.
+                ["env", "--default-signal=INT", *command],
                 cwd="/",
                 env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"},
                 stdin=subprocess.DEVNULL,
