@@ -51,8 +51,9 @@ molecule: setup ## Role tests in containers
 e2e: setup ## The whole line on a lab of its own
 	$(BIN)/pytest tests/e2e
 
-test-faults: setup ## Each fault injected, named by one command, mended; the matrix is printed (a quarter of an hour)
-	$(BIN)/pytest tests/faults
+# In one process, because the matrix is collected there.
+test-faults: setup ## Each fault injected, named by one command, mended; deploys killed and run again (half an hour)
+	$(BIN)/pytest tests/faults tests/recovery
 
 bench: setup ## Measurements, as ratios in one run
 	$(BIN)/pytest tests/bench
