@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ from hpcprov.slurm.gres import Gres
 from hpcprov.slurm.hardware import Hardware, real_memory
 from hpcprov.slurm.hostlist import fold
 from hpcprov.slurm.keys import table
+from hpcprov.slurm.limits import setting_problem
 from hpcprov.slurm.values import as_list, kind_problem, present, record, text
 
 _TOPOLOGY = ("Boards", "SocketsPerBoard", "CoresPerSocket", "ThreadsPerCore")
@@ -133,12 +135,43 @@ def value_problems(keys: Mapping[str, Any]) -> list[str]:
         if name in _COUNTS:
             continue  # said by arithmetic_problems
         key = known.find_loose(name)
-        problem = kind_problem(key.type, text(value)) if key and present(value) else None
+        written = text(value)
+        problem = kind_problem(key.type, written) if key and present(value) else None
         if name == "State" and str(value).upper().split("+")[0].rstrip("*") not in STATES:
             problem = f'"{value}" is none of {", ".join(STATES)}'
+        elif name == "Port" and not _is_port(written):
+            problem = f'"{written}" is no port from 1 to 65535'
+        elif name in ("CpuBind", "TRESWeights"):
+            problem = setting_problem(name, written)
         if problem:
             problems.append(f"{name}: {problem}")
+    return problems + reserve_problems(keys)
+
+
+def reserve_problems(keys: Mapping[str, Any]) -> list[str]:
+    """What a node keeps for the system must leave something for jobs; slurmctld takes its own number otherwise."""
+    problems = []
+    kept, memory = _number(keys.get("MemSpecLimit")), _number(keys.get("RealMemory"))
+    if kept and memory and kept >= memory:
+        problems.append(f"MemSpecLimit={kept} leaves nothing of RealMemory={memory} for jobs")
+    special, cores = str(keys.get("CoreSpecCount", "")).upper(), _cores(keys)
+    if special in ("UNLIMITED", "INFINITE") or (cores and (_number(special) or 0) >= cores):
+        problems.append(f"CoreSpecCount={special} leaves none of {cores or 'the'} cores for jobs")
     return problems
+
+
+def _cores(keys: Mapping[str, Any]) -> int | None:
+    """Cores of the node, where its line says them."""
+    if "SocketsPerBoard" in keys and "CoresPerSocket" in keys:
+        return _product([keys.get(name, 1) for name in _TOPOLOGY[:3]])
+    return None if any(name in keys for name in _TOPOLOGY) else _number(keys.get("CPUs"))
+
+
+def _is_port(written: str) -> bool:
+    """A port, or a list of ports for several slurmd."""
+    if written.isdecimal():
+        return 1 <= int(written) <= 65535
+    return bool(re.fullmatch(r"\[?\d+(?:[-,]\d+)*\]?", written))
 
 
 def _promises(keys: Mapping[str, Any], hardware: Hardware) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from hpcprov.slurm.errors import SlurmConfigError
 
-_TIME = re.compile(r"^(?:\d+-\d+(?::\d+){0,2}|\d+(?::\d+){0,2}|UNLIMITED|INFINITE|NONE)$", re.IGNORECASE)
+_TIME = re.compile(r"^(?:\d+-\d+(?::\d+){0,2}|\d+(?::\d+){0,2}|UNLIMITED|INFINITE)$", re.IGNORECASE)
 
 
 def text(value: object) -> str:
@@ -67,12 +67,13 @@ def kind_problem(kind: str, written: str) -> str | None:
         if written.isdecimal():
             largest = _LARGEST[kind]
             return f"{written} is more than {largest}" if int(written) > largest else None
-        return None if is_time(written) or _symbolic(kind, written) else f'"{written}" is no whole number'
+        return None if _symbolic(kind, written) else f'"{written}" is no whole number'
     if kind == "boolean" and written.lower() not in _YES_NO:
         return f'"{written}" is neither yes nor no'
     return None
 
 
 def _symbolic(kind: str, written: str) -> bool:
-    """Words for no limit, and a unit such as k, which Slurm's reader of 16 bit numbers does not know."""
-    return written.upper() in ("INFINITE", "UNLIMITED", "NONE") or (kind != "uint16" and written[:-1].isdecimal())
+    """Words for no limit, and the units k and m, which Slurm's reader of 16 bit numbers does not know."""
+    with_unit = kind != "uint16" and written[:-1].isdecimal() and written[-1] in "kKmM"
+    return written.upper() in ("INFINITE", "UNLIMITED") or with_unit

@@ -16,7 +16,7 @@ from hpcprov.slurm.site import compute_groups
 from hpcprov.slurm.values import is_time
 
 _NAME = re.compile(r"^[A-Za-z0-9_][\w.+-]*$")
-_OURS = ("name", "nodes", "default")
+OURS = ("name", "nodes", "default")
 
 
 def entries(draft: Draft) -> list[tuple[int, Mapping[str, Any]]]:
@@ -102,7 +102,7 @@ def keys(draft: Draft) -> Iterator[Finding]:
         seen: dict[str, str] = {}
         for name in entry:
             key = known.find_loose(str(name))
-            if str(name).lower() in _OURS:
+            if str(name).lower() in OURS:
                 continue
             if key is None:
                 message = f'unknown key "{name}"{known.suggestion(str(name))}'

@@ -8,11 +8,12 @@ from typing import Any
 from hpcprov.errors import Finding
 from hpcprov.site.findings import did_you_mean
 from hpcprov.site.model import Host
-from hpcprov.site.rules.partitions import entries
+from hpcprov.site.rules.partitions import OURS, entries
 from hpcprov.site.rules.registry import Draft, rule
 from hpcprov.site.templating import holds_template
 from hpcprov.slurm import limits
-from hpcprov.slurm.keys import table
+from hpcprov.slurm.keys import Key, table
+from hpcprov.slurm.values import kind_problem, text
 
 _FILES = {"slurm_config": "slurm.conf", "slurm_dbd_config": "slurmdbd.conf"}
 # What ends up in a line of Slurm's configuration.
@@ -36,7 +37,7 @@ def settings(draft: Draft) -> Iterator[Finding]:
     for host, variable, value in _once(draft, *_FILES):
         for name, item in value.items() if isinstance(value, Mapping) else ():
             key = table(_FILES[variable]).find_loose(str(name))
-            if key is None or item is None or isinstance(item, Mapping) or holds_template(item) or _broken(item):
+            if key is None or item is None or isinstance(item, Mapping) or holds_template(item) or list(_breaks(item)):
                 continue
             # slurmdbd.conf is closed to users, so it may hold a secret.
             secret = variable != "slurm_config" and key.name in limits.SECRETS
@@ -45,12 +46,29 @@ def settings(draft: Draft) -> Iterator[Finding]:
                 hint = did_you_mean(str(item), limits.CLOSED.get(key.name, ()))
                 place = draft.place_of(host, variable, name)
                 yield place.finding("slurm-limit", f"{name}: {problem}", hint=hint)
+    for host, variable, value in _once(draft, "slurm_weight"):
+        problem = kind_problem("uint32", text(value)) if isinstance(value, int) else None
+        if problem:
+            yield draft.place_of(host, variable).finding("slurm-limit", f"{variable}: {problem}")
+    for host, variable, value in _once(draft, "slurm_config"):
+        yield from _together(draft, host, variable, value)
     for host, variable, value in _once(draft, *limits.PORTS, *limits.PATHS):
         # The rule for variables tells a wrong type.
         fits = str(value).lstrip("-").isdecimal() if variable in limits.PORTS else isinstance(value, str)
         problem = limits.setting_problem(variable, value) if fits and not holds_template(value) else None
         if problem:
             yield draft.place_of(host, variable).finding("slurm-limit", f"{variable}: {problem}")
+
+
+def _together(draft: Draft, host: Host, variable: str, value: Any) -> Iterator[Finding]:
+    if not isinstance(value, Mapping):
+        return
+    known = {key.name: name for name in value if (key := table(_FILES[variable]).find_loose(str(name)))}
+    problem = limits.together_problem({option: value[name] for option, name in known.items()})
+    if problem:
+        option, why = problem
+        place = draft.place_of(host, variable, known[option])
+        yield place.finding("slurm-limit", f"{known[option]}: {why}")
 
 
 @rule("partition-value")
@@ -61,10 +79,10 @@ def partition_values(draft: Draft) -> Iterator[Finding]:
         found: dict[str, tuple[str, Any]] = {}
         for name, value in entry.items():
             key = known.find_loose(str(name))
-            if key is None or value is None or holds_template(value) or _broken(value):
+            if key is None or value is None or holds_template(value) or list(_breaks(value)):
                 continue
             found.setdefault(key.name, (str(name), value))
-            problem = limits.partition_problem(key.name, value)
+            problem = limits.partition_problem(key.name, value) or _wrong_kind(key, value)
             if problem:
                 yield _partition_finding(draft, index, name, f"{name}: {problem}")
         if "DefaultTime" in found and "MaxTime" in found:
@@ -72,6 +90,12 @@ def partition_values(draft: Draft) -> Iterator[Finding]:
             default, most = limits.minutes(shorter), limits.minutes(longer)
             if default is not None and most is not None and default > most:
                 yield _partition_finding(draft, index, name, f"{name}: {shorter} is longer than the most, {longer}")
+
+
+def _wrong_kind(key: Key, value: Any) -> str | None:
+    if isinstance(value, list | Mapping) or key.name.lower() in OURS:
+        return None  # the rule for types tells what is wrong with our own keys
+    return kind_problem(key.type, text(value))
 
 
 def _partition_finding(draft: Draft, index: int, name: Hashable, message: str) -> Finding:
