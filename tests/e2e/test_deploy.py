@@ -172,7 +172,7 @@ def test_a_value_that_slurm_refuses_replaces_nothing(lab: Lab, deployed: Deploym
     lab.site.write_text(original.replace("config_overrides", "config_overrides\n      SwitchType: switch/nonsense"))
     before = lab.node("head", "sha256sum /etc/slurm/slurm.conf")
     try:
-        done = lab.hpcprov("deploy", str(lab.site), "--from", "scheduler", "--to", "scheduler")
+        done = lab.hpcprov("deploy", str(lab.site), "--from", "scheduler", "--to", "scheduler", "--yes")
     finally:
         lab.site.write_text(original)
     assert done.returncode == 5, said(done)
