@@ -83,6 +83,16 @@ RANGES = {
 }
 # Times, with -1 for none; the period of a calculation has to be one.
 SETTING_TIMES = ("PreemptExemptTime", "PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityMaxAge")
+# What can be counted; names of a kind follow a slash.
+_TRES = re.compile(r"^(?:billing|cpu|energy|mem|node|pages|vmem|(?:bb|fs|gres|ic|license)/.+)$", re.IGNORECASE)
+# Parameters of the scheduler that are whole numbers, with the least.
+_SCHEDULER = {
+    **dict.fromkeys(("bf_max_job_test", "bf_max_time", "bf_resolution", "bf_window"), 1),
+    **dict.fromkeys(
+        ("bf_max_job_part", "bf_max_job_start", "bf_max_job_user", "default_queue_depth", "max_rpc_cnt"), 0
+    ),
+    "bf_node_space_size": 2,
+}
 # Numbers and ranges of numbers.
 NUMBER_LISTS = ("RequeueExit", "RequeueExitHold")
 _CPU_BIND = r"none|off|verbose|(?:thread|core|socket|ldom)s?|(?:map|mask)_(?:cpu|ldom):.*"
@@ -167,10 +177,28 @@ def _cpu_bind_problem(name: str, item: str) -> str | None:
     return f'"{wrong[0]}" is none of none, off, threads, cores, sockets, ldoms' if wrong else None
 
 
+def _tres_problem(name: str, item: str) -> str | None:
+    parts = [part.strip() for part in item.split(",") if part.strip()]
+    return next((f'"{part}" is not such as cpu, mem or gres/gpu' for part in parts if not _TRES.match(part)), None)
+
+
+def _scheduler_problem(name: str, item: str) -> str | None:
+    given = dict(part.strip().split("=", 1) for part in item.split(",") if "=" in part)
+    for parameter, value in given.items():
+        least = _SCHEDULER.get(parameter)
+        if least is not None and not (value.isdecimal() and int(value) >= least):
+            return f"{parameter}={value} is no whole number from {least} on"
+    if given.get("bf_max_job_test") == "1" and "bf_node_space_size" not in given:
+        return "bf_max_job_test=1 needs bf_node_space_size=2 beside it"
+    return None
+
+
 _CHECKS: tuple[tuple[Iterable[str], Callable[[str, str], str | None]], ...] = (
     (RANGES, _range_problem),
     (PATHS, _path_problem),
     (("Licenses",), _license_problem),
+    (("AccountingStorageTRES",), _tres_problem),
+    (("SchedulerParameters",), _scheduler_problem),
     (SETTING_TIMES, _time_problem),
     (NUMBER_LISTS, _numbers_problem),
     (WEIGHTS, _weights_problem),
@@ -180,7 +208,7 @@ _CHECKS: tuple[tuple[Iterable[str], Callable[[str, str], str | None]], ...] = (
 
 def _in_set(name: str, item: str) -> bool:
     if CLOSED[name] is _RLIMITS:
-        item = item.upper().removeprefix("RLIMIT_")
+        return item.removeprefix("RLIMIT_") in _RLIMITS  # Slurm wants capitals here
     by_number = CLOSED[name] is _LEVELS and item.isdecimal() and int(item) < len(_LEVELS)
     return by_number or item.lower() in (known.lower() for known in CLOSED[name])
 

@@ -62,7 +62,7 @@ def node_keys(node: Node, *, release: str | None = None, overrides_config: bool 
     keys = {**_measured(node.hardware), **_site(node)}
     _fit_topology(keys, settings)
     keys.update(settings)
-    problems = [*_unknown(settings, release), *arithmetic_problems(keys)]
+    problems = [*_unknown(settings, release), *arithmetic_problems(keys), *reserve_problems(keys)]
     if node.hardware is not None and not overrides_config:
         problems += _promises(keys, node.hardware)
     if problems:

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 NAMES = ("node[1:4]", "c[008:011]", "gpu-[01:03]", "x[a:c]", "n1", "3750")
-NUMBERS = st.integers(-1, 70000) | st.sampled_from(["{{ 2 * 2 }}", "16", "4k", 1.5, True, ""])
+_ODD_NUMBERS = ["{{ 2 * 2 }}", "16", "4k", "4G", 1.5, True, "", "UNLIMITED", "NONE", "1:30"]
+NUMBERS = st.integers(-1, 70000) | st.sampled_from(_ODD_NUMBERS)
 TIMES = st.sampled_from([90, "1:30:00", "2-00:00:00", "UNLIMITED", "INFINITE", "forever", 0, -1, "1-25", "1:90"])
 WORDS = st.sampled_from(["a", "b_c", "d-e", "DEFAULT", "a,b", "x y", "ALL", "on", "1", "é", "a=b", "a#b", 'q"'])
 
@@ -15,13 +16,13 @@ NODE = st.fixed_dictionaries(
     {},
     optional={
         "CPUs": NUMBERS,
-        "Boards": st.sampled_from([1, 0]),
+        "Boards": st.sampled_from([1, 0, 2]),
         "Sockets": st.sampled_from([1, 2, 4]),
         "CoresPerSocket": st.sampled_from([1, 8, 0, "x"]),
         "ThreadsPerCore": st.sampled_from([1, 2]),
         "RealMemory": NUMBERS,
         "MemSpecLimit": NUMBERS,
-        "CoreSpecCount": st.sampled_from([0, 1]),
+        "CoreSpecCount": st.sampled_from([0, 1, 2, 16, 99]),
         "TmpDisk": NUMBERS,
         "Port": NUMBERS,
         "Weight": NUMBERS,
@@ -51,6 +52,10 @@ PARTITION = st.fixed_dictionaries(
         "PreemptMode": st.sampled_from(["OFF", "REQUEUE", "SOMETIMES"]),
         "GraceTime": NUMBERS,
         "ExclusiveUser": st.booleans(),
+        "CpuBind": st.sampled_from(["core", "none", "rank", True]),
+        "SelectTypeParameters": st.sampled_from(["CR_Core", "CR_Socket_Memory", "CR_CPU"]),
+        "TRESBillingWeights": st.sampled_from(["CPU=1.0,Mem=0.25G", "cpu", "mem=much"]),
+        "ResumeTimeout": NUMBERS,
         "LLN": st.sampled_from(["YES", "NO", True]),
         "Alternate": WORDS,
     },
@@ -63,7 +68,7 @@ CONFIG = st.fixed_dictionaries(
         "MessageTimeout": NUMBERS,
         "SlurmdTimeout": NUMBERS,
         "SchedulerParameters": st.sampled_from(
-            ["bf_window=100", "bf_max_job_test=500,defer", ["defer", "bf_continue"]]
+            ["bf_window=100", "bf_max_job_test=1", "bf_max_job_test=500,defer", ["defer", "bf_continue"]]
         ),
         "PriorityType": st.sampled_from(["priority/multifactor", "priority/basic", "priority/guess"]),
         "PriorityDecayHalfLife": TIMES,
@@ -82,6 +87,19 @@ CONFIG = st.fixed_dictionaries(
         "HealthCheckInterval": NUMBERS,
         "HealthCheckNodeState": st.sampled_from(["ANY", "IDLE,CYCLE", "SLEEPING"]),
         "DebugFlags": st.sampled_from(["NO_CONF_HASH", "Backfill,Gres", "Everything"]),
+        "MaxStepCount": NUMBERS,
+        "MinJobAge": NUMBERS,
+        "KillWait": NUMBERS,
+        "FirstJobId": NUMBERS,
+        "MaxJobId": NUMBERS,
+        "DisableRootJobs": st.booleans() | WORDS,
+        "PriorityMaxAge": TIMES,
+        "PriorityCalcPeriod": TIMES,
+        "PriorityUsageResetPeriod": st.sampled_from(["NONE", "weekly", "sometimes"]),
+        "PriorityWeightTRES": st.sampled_from(["CPU=1000", "cpu", "CPU=many"]),
+        "PropagateResourceLimitsExcept": st.sampled_from(["MEMLOCK", "ALL", "nofile,STACK", "memory"]),
+        "AccountingStorageTRES": st.sampled_from(["gres/gpu", "cpu,mem", "gpus"]),
+        "RequeueExit": st.sampled_from([1, "1,5-7", "many"]),
         "SlurmctldDebug": st.sampled_from(["info", "debug2", 3, "loud"]),
     },
 )

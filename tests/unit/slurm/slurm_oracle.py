@@ -104,6 +104,7 @@ def complaints(log: str) -> list[str]:
     """Error lines that are not about the test's own made-up host names, its missing state and database."""
     beside_the_point = ("Could not open", "state", "may be lost", "accounting information gathered", "PMIx", "mpi/pmix")
     beside_the_point += ("gettimeofday", "configured group", "We have no QOS on the system")
+    beside_the_point += ("can only be used with SlurmDBD",)
     return [
         line
         for line in log.splitlines()
