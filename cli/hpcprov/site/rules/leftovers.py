@@ -28,6 +28,11 @@ def is_placeholder(text: str) -> bool:
     return bool(_PLACEHOLDER.match(text.strip()))
 
 
+def is_known_secret(text: str) -> bool:
+    """Whether a password is one of those that everybody tries first."""
+    return text.strip().lower() in _KNOWN
+
+
 @rule("placeholder")
 def placeholders(draft: Draft) -> Iterator[Finding]:
     """Text from an example that means: write your own here."""
@@ -49,7 +54,7 @@ def secrets(draft: Draft) -> Iterator[Finding]:
             if not _SECRET.search(str(path[-1])) or isinstance(value, Vaulted) or is_template(value) or not value:
                 continue
             where = ".".join(str(part) for part in path)
-            if value.lower() in _KNOWN:
+            if is_known_secret(value):
                 message, level = f"{where} is a password that everybody knows", "error"
             else:
                 message, level = f"{where} stands here in plain text", "warning"
