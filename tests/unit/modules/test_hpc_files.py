@@ -65,6 +65,7 @@ def test_a_secret_is_written_and_never_reported(run_module: Run, tmp_path: Path,
     assert given not in str(result)
 
 
+# MUN-03
 def test_bytes_that_are_no_text_arrive_whole(run_module: Run, tmp_path: Path) -> None:
     data = bytes(range(256))
     path = tmp_path / "munge.key"

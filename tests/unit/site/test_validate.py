@@ -43,6 +43,7 @@ def test_warnings_alone_are_no_failure(capsys: pytest.CaptureFixture[str]) -> No
     assert "(warning)" in capsys.readouterr().out
 
 
+# CLI-13
 def test_json_is_all_that_stdout_gets(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "--json", str(CASES / "wrong" / "duplicate_host.yaml")]) == 3
     shown = capsys.readouterr()

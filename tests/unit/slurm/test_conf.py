@@ -39,6 +39,7 @@ def options(cluster: Cluster) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if line and not line.startswith(("NodeName", "PartitionName")))
 
 
+# NET-09
 def test_a_complete_file() -> None:
     conf = slurm_conf(CLUSTER)
     for line in (
@@ -162,7 +163,7 @@ def test_a_node_that_was_never_measured_is_left_out_and_said() -> None:
     assert files.notices == ["c3 not in slurm.conf until measured (or CPUs and RealMemory stand in slurm_node)"]
 
 
-# CGR-01
+# CGR-01, CGR-03
 @pytest.mark.parametrize(
     ("facts", "obstacle"),
     [
@@ -179,6 +180,7 @@ def test_whether_a_node_can_hold_jobs_in_cgroups(facts: CgroupFacts, obstacle: s
     assert facts.obstacle() == obstacle
 
 
+# SLM-42
 def test_one_node_without_cgroups_decides_and_is_named() -> None:
     cluster = replace(CLUSTER, cgroups={"c1": V2, "c2": CgroupFacts()}, pmix=False)
     written = options(cluster)

@@ -50,6 +50,16 @@ def test_the_site_gives_types_the_node_gives_files() -> None:
     ]
 
 
+# SLM-36
+def test_a_node_may_hold_whole_gpus_and_parts_of_others() -> None:
+    names = ("nvidia_h100_80gb_hbm3", "nvidia_h100_80gb_hbm3_4g.40gb")
+    shown = [{"file": f"/dev/nvidia{number}", "type": names[number // 2]} for number in range(4)]
+    assert [str(gres) for gres in node_gres(None, shown)] == [f"gpu:{name}:2" for name in names]
+    assert [str(gres) for gres in node_gres(",".join(f"gpu:{name}:2" for name in names), None)] == [
+        f"gpu:{name}:2" for name in names
+    ]
+
+
 # SLM-27
 def test_a_gpu_that_is_promised_and_absent() -> None:
     with pytest.raises(SlurmConfigError, match="promises gpu:a100:8, but the node shows 4 GPU device files"):
@@ -58,7 +68,7 @@ def test_a_gpu_that_is_promised_and_absent() -> None:
     assert [str(gres) for gres in node_gres("gpu:a100:8", None)] == ["gpu:a100:8"]
 
 
-# SLM-28, SLM-30, SLM-32
+# SLM-28, SLM-29, SLM-30, SLM-32
 def test_every_line_names_its_nodes() -> None:
     gpus = node_gres(None, FOUR)
     nodes = {"g1": gpus, "g2": gpus, "c1": [], "d1": [Gres("tmpdisk", "100G")], "m1": gpus}

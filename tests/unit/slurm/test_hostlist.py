@@ -29,6 +29,7 @@ def test_never_another_error(text: str) -> None:
         expand(text)
 
 
+# SLM-18
 @pytest.mark.parametrize(
     ("hosts", "folded"),
     [

@@ -13,6 +13,7 @@ TWO = Hardware(2, 1, 1, 2, 1, 4000)
 EPYC = Hardware(208, 1, 2, 52, 2, 128616)
 
 
+# SLM-07, SLM-08
 @pytest.mark.parametrize(
     ("line", "hardware"),
     [
@@ -55,6 +56,7 @@ def keys(node: Node, **options: bool) -> str:
     return record(node_keys(node, **options))  # type: ignore[arg-type]
 
 
+# SLM-02, SLM-09
 @pytest.mark.parametrize(
     ("settings", "line"),
     [
@@ -111,6 +113,7 @@ def test_config_overrides_may_promise_more() -> None:
     assert line == "CPUs=64 RealMemory=64000 State=UNKNOWN"
 
 
+# SLM-05
 def test_alike_nodes_share_a_line_and_others_do_not() -> None:
     nodes = [Node(f"c{number}", TWO) for number in (3, 1, 2)]
     nodes += [Node("gpu1", EPYC, gres=(Gres("gpu", "4", "a100"),), features=("nvlink", "a100"), weight=50)]
@@ -122,6 +125,7 @@ def test_alike_nodes_share_a_line_and_others_do_not() -> None:
     ]
 
 
+# SLM-02
 def test_defined_when_measured_or_told() -> None:
     assert Node("c1", TWO).is_defined
     assert Node("c1", settings={"cpus": 2, "real_memory": 1000}).is_defined

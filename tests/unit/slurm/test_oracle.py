@@ -61,6 +61,7 @@ def test_refuse_what_scontrol_refuses(oracle: Oracle, text: str) -> None:
         expand(text)
 
 
+# SLM-18
 @pytest.mark.parametrize(
     "names",
     [

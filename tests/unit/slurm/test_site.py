@@ -83,6 +83,7 @@ def test_from_ansible() -> None:
     assert "racks" not in conf
 
 
+# NET-08
 def test_limit_and_dead_nodes_change_nothing_else() -> None:
     without = {host: facts for host, facts in FACTS.items() if host != "g1"}
     files = slurm_files(from_ansible(GROUPS, HOSTVARS, without, ["cpu", "gpu"]))
@@ -122,6 +123,7 @@ def test_filters(plugin: ModuleType) -> None:
     assert "DbdHost=head\n" in dbd
 
 
+# NET-08, NET-13
 def test_hosts_file_names_every_host(plugin: ModuleType) -> None:
     text = plugin.FilterModule().filters()["hpcprov_hosts_file"](GROUPS, HOSTVARS, "cluster.internal")
     assert text == (
