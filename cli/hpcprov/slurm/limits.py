@@ -54,6 +54,19 @@ CLOSED: dict[str, tuple[str, ...]] = {
     "SlurmdSyslogDebug": _LEVELS,
     "TaskPlugin": ("task/affinity", "task/cgroup", "task/none", "task/cray_aries"),
 }
+# Options that name one plugin, which others may have written too: only the kind of plugin is certain.
+PLUGINS = {
+    "AcctGatherFilesystemType": "acct_gather_filesystem",
+    "AcctGatherProfileType": "acct_gather_profile",
+    "ExtSensorsType": "ext_sensors",
+    "JobAcctGatherType": "jobacct_gather",
+    "JobCompType": "jobcomp",
+    "MCSPlugin": "mcs",
+    "PrioritySiteFactorPlugin": "site_factor",
+    "RoutePlugin": "route",
+    "SwitchType": "switch",
+    "TopologyPlugin": "topology",
+}
 # Those that take several of them, with commas.
 _SEVERAL = (
     *("AccountingStorageEnforce", "CpuFreqGovernors", "DebugFlags", "HealthCheckNodeState", "ReconfigFlags"),
@@ -145,6 +158,12 @@ def _range_problem(name: str, item: str) -> str | None:
     return None if low <= number <= high else f"{item} is not between {low} and {high}"
 
 
+def _plugin_problem(name: str, item: str) -> str | None:
+    kind = PLUGINS[name]
+    fits = not item or re.fullmatch(rf"{kind}/\w+", item, re.IGNORECASE)
+    return None if fits else f'"{item}" is no plugin such as {kind}/name'
+
+
 def _path_problem(name: str, item: str) -> str | None:
     return None if _is_path(name, item) else f'"{item}" is no absolute path'
 
@@ -195,6 +214,7 @@ def _scheduler_problem(name: str, item: str) -> str | None:
 
 _CHECKS: tuple[tuple[Iterable[str], Callable[[str, str], str | None]], ...] = (
     (RANGES, _range_problem),
+    (PLUGINS, _plugin_problem),
     (PATHS, _path_problem),
     (("Licenses",), _license_problem),
     (("AccountingStorageTRES",), _tres_problem),

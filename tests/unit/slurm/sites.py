@@ -99,6 +99,8 @@ CONFIG = st.fixed_dictionaries(
         "PriorityWeightTRES": st.sampled_from(["CPU=1000", "cpu", "CPU=many"]),
         "PropagateResourceLimitsExcept": st.sampled_from(["MEMLOCK", "ALL", "nofile,STACK", "memory"]),
         "AccountingStorageTRES": st.sampled_from(["gres/gpu", "cpu,mem", "gpus"]),
+        "JobCompType": st.sampled_from(["jobcomp/none", "none", "jobacct_gather/linux"]),
+        "SwitchType": st.sampled_from(["switch/none", "none"]),
         "RequeueExit": st.sampled_from([1, "1,5-7", "many"]),
         "SlurmctldDebug": st.sampled_from(["info", "debug2", 3, "loud"]),
     },

@@ -125,6 +125,8 @@ def _made_local(cluster: Cluster, folder: Path, plugins: Path) -> Cluster:
         "AuthType": "auth/none",
         "CredType": "cred/none",
         "MpiDefault": "none",
+        # Only a database counts more than CPUs and memory.
+        "AccountingStorageTRES": None,
         "SlurmdUser": "root",
         "PluginDir": str(plugins),
         "SlurmctldPidFile": str(folder / "slurmctld.pid"),

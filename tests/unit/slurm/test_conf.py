@@ -180,6 +180,14 @@ def test_whether_a_node_can_hold_jobs_in_cgroups(facts: CgroupFacts, obstacle: s
     assert facts.obstacle() == obstacle
 
 
+# SLM-11
+def test_a_node_in_two_partitions_has_one_line() -> None:
+    more = [*CLUSTER.partitions, Partition("debug", ("c1", "c2"))]
+    conf = slurm_conf(replace(CLUSTER, partitions=more))
+    assert conf.count("NodeName=") == 1
+    assert "PartitionName=main Nodes=c[1-2]" in conf and "PartitionName=debug Nodes=c[1-2]" in conf
+
+
 # SLM-42
 def test_one_node_without_cgroups_decides_and_is_named() -> None:
     cluster = replace(CLUSTER, cgroups={"c1": V2, "c2": CgroupFacts()}, pmix=False)
