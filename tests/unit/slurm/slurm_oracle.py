@@ -125,8 +125,9 @@ def _made_local(cluster: Cluster, folder: Path, plugins: Path) -> Cluster:
         "AuthType": "auth/none",
         "CredType": "cred/none",
         "MpiDefault": "none",
-        # Only a database counts more than CPUs and memory.
+        # Without a database nothing more than CPUs and memory is counted, and nothing enforced.
         "AccountingStorageTRES": None,
+        "AccountingStorageEnforce": None,
         "SlurmdUser": "root",
         "PluginDir": str(plugins),
         "SlurmctldPidFile": str(folder / "slurmctld.pid"),
