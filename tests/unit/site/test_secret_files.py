@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import random
 from pathlib import Path
 
 import pytest
 from hpcprov.site import check_site
 
+KEY = random.Random(1).randbytes(1024)
 SITE = """\
 all:
   vars:
@@ -36,7 +37,7 @@ def said(tmp_path: Path, content: bytes, variable: str = "munge_key_file", mode:
     ("content", "problem"),
     [
         (b"", "is empty"),
-        (os.urandom(16), "holds 16 bytes, and munged wants 32 or more"),
+        (KEY[:16], "holds 16 bytes, and munged wants 32 or more"),
         (b"CHANGEME", "holds an example that everybody knows"),
         (b"<your munge key>\n", "holds an example that everybody knows"),
         (b"# EXAMPLE munge key, do not use in production, please\n", "holds an example that everybody knows"),
@@ -44,12 +45,13 @@ def said(tmp_path: Path, content: bytes, variable: str = "munge_key_file", mode:
         (bytes(1024), "holds an example that everybody knows"),
         (b"x" * 64, "holds an example that everybody knows"),
     ],
+    ids=["empty", "short", "word", "placeholder", "example", "digest", "zeros", "repeated"],
 )
 def test_key_that_is_none(tmp_path: Path, content: bytes, problem: str) -> None:
     assert said(tmp_path, content) == [f"error: {problem}"]
 
 
-@pytest.mark.parametrize("content", [os.urandom(1024), os.urandom(32), b"$ANSIBLE_VAULT;1.1;AES256\n6162\n"])
+@pytest.mark.parametrize("content", [KEY, KEY[:32], b"$ANSIBLE_VAULT;1.1;AES256\n6162\n"], ids=["long", "short", "vault"])
 def test_good_key_is_taken(tmp_path: Path, content: bytes) -> None:
     assert said(tmp_path, content) == []
 
@@ -63,7 +65,7 @@ def test_password_files_are_asked_too(tmp_path: Path) -> None:
 
 
 def test_key_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
-    assert said(tmp_path, os.urandom(64), mode=0o644) == ["warning: is open to other users of this machine"]
+    assert said(tmp_path, KEY[:64], mode=0o644) == ["warning: is open to other users of this machine"]
 
 
 # MUN-09
