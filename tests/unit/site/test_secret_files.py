@@ -51,7 +51,10 @@ def test_key_that_is_none(tmp_path: Path, content: bytes, problem: str) -> None:
     assert said(tmp_path, content) == [f"error: {problem}"]
 
 
-@pytest.mark.parametrize("content", [KEY, KEY[:32], b"$ANSIBLE_VAULT;1.1;AES256\n6162\n"], ids=["long", "short", "vault"])
+VAULTED = b"$ANSIBLE_VAULT;1.1;AES256\n6162\n"
+
+
+@pytest.mark.parametrize("content", [KEY, KEY[:32], VAULTED], ids=["long", "short", "vault"])
 def test_good_key_is_taken(tmp_path: Path, content: bytes) -> None:
     assert said(tmp_path, content) == []
 
