@@ -27,9 +27,12 @@ $(VENV)/.browser: tests/browser.sh | $(VENV)/.installed
 deploy: setup ## Start the local lab, make it a cluster, and train across it (SITE=… for another site)
 	$(BIN)/hpcprov deploy $(SITE)
 
+# Dead hosts are waited for, which takes long: these stand beside the faults.
+SLOW := tests/e2e/test_living_faults.py
+
 # The longest group first, so that no worker is left alone with it at the end.
-test: setup browser lint ## Pass all tests
-	$(BIN)/pytest tests/e2e tests/molecule tests/unit -n $(JOBS) --dist loadgroup -o console_output_style=count --durations=15
+test: setup browser lint ## Pass all tests (except test-faults)
+	$(BIN)/pytest tests/e2e tests/molecule tests/unit --ignore $(SLOW) -n $(JOBS) --dist loadgroup -o console_output_style=count --durations=15
 
 lint: setup ## Check style and types
 	$(BIN)/ruff check .
@@ -53,7 +56,7 @@ e2e: setup ## The whole line on a lab of its own
 
 # In one process, because the matrix is collected there.
 test-faults: setup ## Each fault injected, named by one command, mended; deploys killed and run again (half an hour)
-	$(BIN)/pytest tests/faults tests/recovery
+	$(BIN)/pytest tests/faults tests/recovery $(SLOW)
 
 bench: setup ## Measurements, as ratios in one run
 	$(BIN)/pytest tests/bench
