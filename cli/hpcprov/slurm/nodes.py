@@ -151,11 +151,12 @@ def value_problems(keys: Mapping[str, Any]) -> list[str]:
 def reserve_problems(keys: Mapping[str, Any]) -> list[str]:
     """What a node keeps for the system must leave something for jobs; slurmctld takes its own number otherwise."""
     problems = []
-    kept, memory = _number(keys.get("MemSpecLimit")), _number(keys.get("RealMemory"))
-    if kept and memory and kept >= memory:
-        problems.append(f"MemSpecLimit={kept} leaves nothing of RealMemory={memory} for jobs")
+    everything = ("UNLIMITED", "INFINITE")
+    kept, memory = str(keys.get("MemSpecLimit", "")).upper(), _number(keys.get("RealMemory"))
+    if kept in everything or (memory and (_number(kept) or 0) >= memory):
+        problems.append(f"MemSpecLimit={kept} leaves nothing of RealMemory={memory or ''} for jobs")
     special, cores = str(keys.get("CoreSpecCount", "")).upper(), _cores(keys)
-    if special in ("UNLIMITED", "INFINITE") or (cores and (_number(special) or 0) >= cores):
+    if special in everything or (cores and (_number(special) or 0) >= cores):
         problems.append(f"CoreSpecCount={special} leaves none of {cores or 'the'} cores for jobs")
     return problems
 

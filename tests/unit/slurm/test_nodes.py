@@ -88,6 +88,7 @@ def test_site_wins_over_measured(settings: dict[str, object], line: str) -> None
         ({"RealMemory": 4001}, "c1: RealMemory=4001 is more than the node has (4000)"),
         ({"CPUs": 4}, "c1: CPUs=4 is more than the node has (2)"),
         ({"CoreSpecCount": 2}, "c1: CoreSpecCount=2 leaves none of 2 cores for jobs"),
+        ({"MemSpecLimit": "unlimited"}, "c1: MemSpecLimit=UNLIMITED leaves nothing of RealMemory=3800 for jobs"),
         ({"MemSpecLimit": 3800}, "c1: MemSpecLimit=3800 leaves nothing of RealMemory=3800 for jobs"),
         ({"RealMemory": 3819.5}, "c1: RealMemory=3819.5 is not a whole number above zero"),
         ({"RealMem": 1}, 'slurm_node: slurm.conf NodeName has no option "RealMem", did you mean "RealMemory"?'),
