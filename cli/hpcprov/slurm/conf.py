@@ -71,6 +71,7 @@ def _free_config(cluster: Cluster) -> dict[str, Any]:
 def _defined_nodes(cluster: Cluster, config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The keys of each node of which enough is known, all problems told at once."""
     overrides = "config_overrides" in str(config.get("SlurmdParameters", ""))
+    whole = "linear" in str(config.get("SelectType", ""))
     problems: list[str] = []
     keys: dict[str, dict[str, Any]] = {}
     for node in cluster.nodes:
@@ -78,7 +79,9 @@ def _defined_nodes(cluster: Cluster, config: Mapping[str, Any]) -> dict[str, dic
             problems.append(f"{node.name} stands twice; NodeNames are the first labels of the host names")
         try:
             if node.is_defined:
-                keys[node.name] = node_keys(node, release=cluster.release, overrides_config=overrides)
+                keys[node.name] = node_keys(
+                    node, release=cluster.release, overrides_config=overrides, whole_nodes=whole
+                )
         except SlurmConfigError as error:
             problems += [problem if node.name in problem else f"{node.name}: {problem}" for problem in error.problems]
     if not keys and not problems:

@@ -52,7 +52,9 @@ def canonical(settings: Mapping[str, Any]) -> dict[str, Any]:
     return named
 
 
-def node_keys(node: Node, *, release: str | None = None, overrides_config: bool = False) -> dict[str, Any]:
+def node_keys(
+    node: Node, *, release: str | None = None, overrides_config: bool = False, whole_nodes: bool = True
+) -> dict[str, Any]:
     """The keys of a node's line, without its name.
 
     `overrides_config`: the site has SlurmdParameters=config_overrides, so that a line may promise more than
@@ -62,7 +64,11 @@ def node_keys(node: Node, *, release: str | None = None, overrides_config: bool 
     keys = {**_measured(node.hardware), **_site(node)}
     _fit_topology(keys, settings)
     keys.update(settings)
-    problems = [*_unknown(settings, release), *arithmetic_problems(keys), *reserve_problems(keys)]
+    problems = [
+        *_unknown(settings, release),
+        *arithmetic_problems(keys, whole_nodes=whole_nodes),
+        *reserve_problems(keys),
+    ]
     if node.hardware is not None and not overrides_config:
         problems += _promises(keys, node.hardware)
     if problems:
@@ -103,9 +109,10 @@ def _unknown(settings: Mapping[str, Any], release: str | None) -> list[str]:
     return [problem for problem in problems if problem]
 
 
-def arithmetic_problems(keys: Mapping[str, Any]) -> list[str]:
+def arithmetic_problems(keys: Mapping[str, Any], *, whole_nodes: bool = True) -> list[str]:
     """Numbers that are none, and CPUs that are neither the cores nor the threads of the node.
 
+    `whole_nodes`: select/linear gives nodes as a whole, and takes one CPU for each socket too.
     Slurm says "CPUs=… match no Sockets, Sockets*CoresPerSocket or …ThreadsPerCore" and takes its own number.
     """
     problems = [
@@ -119,7 +126,10 @@ def arithmetic_problems(keys: Mapping[str, Any]) -> list[str]:
     cpus = _number(keys["CPUs"]) or 1
     # Where they are not given, Slurm makes as many sockets as the CPUs need.
     sockets = boards * per_board if "SocketsPerBoard" in keys else max(cpus // (cores * threads), 1)
-    if cpus not in (sockets, sockets * cores, sockets * cores * threads):
+    fits = [sockets * cores, sockets * cores * threads]
+    if whole_nodes or "SocketsPerBoard" not in keys:
+        fits.append(sockets)
+    if cpus not in fits:
         return [
             f"CPUs={keys['CPUs']} fits neither {sockets} sockets x {cores} cores = "
             f"{sockets * cores}, nor x {threads} threads = {sockets * cores * threads}"

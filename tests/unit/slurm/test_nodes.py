@@ -109,6 +109,13 @@ def test_cpus_fit_cores_or_threads() -> None:
         assert node_keys(Node("c1", settings={"CPUs": cpus, "RealMemory": 1000, **sockets}))["CPUs"] == cpus
 
 
+def test_one_cpu_for_each_socket_is_for_whole_nodes_alone() -> None:
+    node = Node("c1", settings={"CPUs": 2, "RealMemory": 1000, "Sockets": 2, "CoresPerSocket": 8})
+    assert node_keys(node)["CPUs"] == 2
+    with pytest.raises(SlurmConfigError, match="CPUs=2 fits neither 2 sockets x 8 cores = 16"):
+        node_keys(node, whole_nodes=False)
+
+
 def test_config_overrides_may_promise_more() -> None:
     line = keys(Node("c1", TWO, settings={"CPUs": 64, "RealMemory": 64000}), overrides_config=True)
     assert line == "CPUs=64 RealMemory=64000 State=UNKNOWN"

@@ -131,6 +131,7 @@ def _value_problem(key: Key, value: Any) -> str | None:
 def node_settings(draft: Draft) -> Iterator[Finding]:
     """Keys and arithmetic of a node's own settings: CPUs must be its cores or its threads."""
     seen: set[int] = set()
+    whole = any("linear" in str(config) for _, config in _free_settings(draft, "slurm_config"))
     for host in draft.site.group("compute"):
         settings = host.vars.get("slurm_node")
         if not isinstance(settings, Mapping) or id(settings) in seen or holds_template(settings):
@@ -138,7 +139,7 @@ def node_settings(draft: Draft) -> Iterator[Finding]:
         seen.add(id(settings))
         try:
             keys = canonical(settings)
-            problems = [*value_problems(keys), *arithmetic_problems(keys)]
+            problems = [*value_problems(keys), *arithmetic_problems(keys, whole_nodes=whole)]
         except SlurmConfigError as error:
             problems = error.problems
         for problem in problems:
