@@ -238,16 +238,20 @@ def test_a_stopped_daemon_is_named_with_its_host(lab: Lab, deployed: Deployment)
 
 
 def test_unreachable_host_is_named_before_anything_changes(lab: Lab, deployed: Deployment, tmp_path: Path) -> None:
-    # The same site as a plain one (not a lab), with a node that does not exist.
+    # The same site as a plain one (not a lab), with a controller that does not exist. Without a node it would go on.
     text = lab.site.read_text().replace("\n    lab:\n      release: bookworm\n", "\n")
     text = text.replace("{{ inventory_dir }}", str(lab.home))
     assert "lab:" not in text.split("vars:")[1].split("controller:")[0]
     site = tmp_path / "site.yaml"
-    site.write_text(text + "    node03: {ansible_host: 10.89.92.99, slurm_node: {CPUs: 2, RealMemory: 1000}}\n")
+    site.write_text(text.replace("head: { ansible_host: 10.89.92.11 }", "head: { ansible_host: 10.89.92.99 }"))
+    before = lab.node("node01", "sha256sum /etc/hosts /etc/munge/munge.key")
     done = lab.hpcprov("deploy", str(site))
     assert done.returncode == 4, said(done)
-    assert "node03" in done.stderr
-    assert json.loads((tmp_path / "runs" / "latest" / "result.json").read_text())["exit_code"] == 4
+    assert "head" in done.stderr
+    result = json.loads((tmp_path / "runs" / "latest" / "result.json").read_text())
+    assert result["exit_code"] == 4
+    assert not [host for host, counts in result["hosts"].items() if counts["ok"] or counts["changed"]]
+    assert lab.node("node01", "sha256sum /etc/hosts /etc/munge/munge.key") == before
 
 
 def test_invalid_site_is_refused_with_its_line(lab: Lab, tmp_path: Path) -> None:
