@@ -268,4 +268,9 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Not sys.exit: all is done and written, but threads of gloo may still be ending while the interpreter takes itself
+    # down, and then abort it ("terminate called without an active exception").
+    os._exit(code)
