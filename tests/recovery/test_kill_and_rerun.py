@@ -18,7 +18,7 @@ from recovery_lab import HOSTS, KILLS, Undisturbed, deploy_and_kill, draw_kills
 pytestmark = pytest.mark.xdist_group("recovery")
 
 SEED = int(os.environ.get("HPCPROV_KILL_SEED", "2026"))
-COUNT = int(os.environ.get("HPCPROV_KILLS", "6"))
+COUNT = int(os.environ.get("HPCPROV_KILLS", "8"))
 ROUNDS = 2
 PHASES = ("lab", "base", "storage", "accounting", "scheduler", "mpi", "frameworks", "verify")
 
