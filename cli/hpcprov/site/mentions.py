@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from hpcprov.site.findings import Place
 from hpcprov.site.rules import Draft
@@ -33,7 +32,7 @@ def mentions(draft: Draft, hosts: Collection[str]) -> list[Mention]:
     for layer in draft.variables.all_layers():
         if layer.keys and layer.keys[-1] in hosts:
             continue
-        for path, text in _texts(layer.values):
+        for path, text in layer.texts():
             for host in _named(text) & set(hosts):
                 mention = Mention(host, ".".join(str(part) for part in path), layer.place(*path))
                 found.setdefault((host, f"{mention.place}"), mention)
@@ -46,14 +45,3 @@ def _named(text: str) -> set[str]:
         with suppress(HostlistError):
             names.update(expand(text))
     return names
-
-
-def _texts(value: Any, path: tuple[Hashable, ...] = ()) -> Iterator[tuple[tuple[Hashable, ...], str]]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _texts(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _texts(item, (*path, index))
-    elif isinstance(value, str):
-        yield path, value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,21 @@ class Layer:
 
     def place(self, *keys: Hashable) -> Place:
         return self.document.place(*self.keys, *keys)
+
+    def texts(self) -> Iterator[tuple[tuple[Hashable, ...], str]]:
+        """Every text within the variables, with the keys that lead to it."""
+        return _texts(self.values)
+
+
+def _texts(value: Any, path: tuple[Hashable, ...] = ()) -> Iterator[tuple[tuple[Hashable, ...], str]]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _texts(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, (*path, index))
+    elif isinstance(value, str):
+        yield path, value
 
 
 @dataclass

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from hpcprov.errors import Finding
 from hpcprov.site.rules.registry import Draft, rule
@@ -37,7 +36,7 @@ def is_known_secret(text: str) -> bool:
 def placeholders(draft: Draft) -> Iterator[Finding]:
     """Text from an example that means: write your own here."""
     for layer in draft.variables.all_layers():
-        for path, value in _texts(layer.values):
+        for path, value in layer.texts():
             if is_placeholder(value):
                 where = ".".join(str(part) for part in path)
                 yield layer.place(*path).finding("placeholder", f'{where} is the placeholder "{value}"')
@@ -50,7 +49,7 @@ def placeholders(draft: Draft) -> Iterator[Finding]:
 def secrets(draft: Draft) -> Iterator[Finding]:
     """Passwords that everybody knows, and passwords that everybody who reads the file knows."""
     for layer in draft.variables.all_layers():
-        for path, value in _texts(layer.values):
+        for path, value in layer.texts():
             if not _SECRET.search(str(path[-1])) or isinstance(value, Vaulted) or is_template(value) or not value:
                 continue
             where = ".".join(str(part) for part in path)
@@ -72,14 +71,3 @@ def host_keys(draft: Draft) -> Iterator[Finding]:
                 yield layer.place(name).finding(
                     "host-keys", f"{name} switches the check of host keys off", level="warning"
                 )
-
-
-def _texts(value: Any, path: tuple[Hashable, ...] = ()) -> Iterator[tuple[tuple[Hashable, ...], str]]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _texts(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _texts(item, (*path, index))
-    elif isinstance(value, str):
-        yield path, value
