@@ -62,15 +62,25 @@ def test_controller_read_its_files(probe, part, cluster):
 def test_same_configuration(probe, part, cluster):
     """slurmd has the controller's slurm.conf, gres.conf and cgroup.conf."""
     cached = part("configuration")["cached"]
-    if not cluster.files or probe.host.is_in("controller"):
-        pytest.skip("it reads the controller's files themselves" if cluster.files else "the controller does not answer")
-    if cached is None:
-        pytest.skip("slurmd keeps no copy of what the controller sent")
+    if probe.host.is_in("controller"):
+        pytest.skip("it reads the controller's files themselves")
+    spool = expect.spool(cluster.config, probe.host)
+    if not cluster.files:
+        pytest.skip("the controller does not answer")
+    require(
+        cached is not None,
+        expected=f"slurmd keeps a copy of what {cluster.controller} sent",
+        found=f"no conf-cache in {spool}",
+        cause="slurmd was started without --conf-server, so it reads files of its own",
+        fix=f"on {probe.host.name}: systemctl cat slurmd; hpcprov deploy {cluster.site.path} --from scheduler "
+        f"--to scheduler --limit {probe.host.name}",
+        follows=causes.of_node(cluster, probe.host.name),
+    )
     differ = [name for name, theirs in cluster.files.items() if theirs and cached.get(name) != theirs]
     require(
         not differ,
         expected=f"what {cluster.controller} has",
-        found=f"another {', '.join(differ)} in {cluster.config.get('SlurmdSpoolDir', 'slurmd')}",
+        found=f"another {', '.join(differ)} in {spool}/conf-cache",
         cause="the files changed and slurmctld was not told to send them, or slurmd did not answer when it did",
         fix=f"on {cluster.controller}: scontrol reconfigure; or on {probe.host.name}: systemctl restart slurmd",
         follows=causes.of_node(cluster, probe.host.name) or causes.unread(cluster),
