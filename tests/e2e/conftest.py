@@ -25,7 +25,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("e2e")
     site = make_site(folder, NAME, SUBNET)
     under_test = Lab(site)
-    under_test.hpcprov("lab", "down", "--force", str(site))
+    under_test.clear()
     yield under_test
     # Kept for whoever has to find out why: set HPCPROV_KEEP_LAB=1.
     if not os.environ.get("HPCPROV_KEEP_LAB"):

@@ -38,6 +38,11 @@ class Lab:
         """Run the command from a directory that has nothing to do with the site."""
         return run([str(BIN / "hpcprov"), *arguments], cwd="/", timeout=timeout)
 
+    def clear(self) -> None:
+        """Remove what a run that was cut off has left of a lab of this name."""
+        done = self.hpcprov("lab", "down", "--force", str(self.site))
+        assert done.returncode == 0, said(done)
+
     def playbook(self, playbook: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A plain ansible-playbook, started in the checkout as an admin would."""
         return run(

@@ -81,7 +81,8 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bare]:
     lab = folder / "lab" / "lab.yaml"
     lab.parent.mkdir()
     lab.write_text(SITE)
-    run("lab", "down", "--force", lab)
+    cleared = run("lab", "down", "--force", lab)
+    assert cleared.returncode == 0, cleared.stderr
     up = run("lab", "up", lab)
     assert up.returncode == 0, up.stderr
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "ops"], check=True)

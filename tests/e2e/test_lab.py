@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,17 @@ def on(site: Path, node: str, command: str) -> str:
     return done.stdout.strip()
 
 
+def kill_all(site: Path) -> None:
+    """Kill every container of the lab and its monitor, behind podman's back."""
+    names = podman("ps", "--quiet", f"--filter=label=hpcprov.cluster={site.stem}").split()
+    pids = podman("inspect", "--format={{.State.ConmonPid}} {{.State.Pid}}", *names).split()
+    for pid in map(int, pids):
+        os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while {node["state"] for node in states(site).values()} != {"broken"} and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
 def state_of(site: Path) -> Path:
     return site.parent / ".hpcprov" / site.stem
 
@@ -78,7 +91,8 @@ def make_site(folder: Path, name: str, subnet: str) -> Path:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path = make_site(tmp_path_factory.mktemp("lab"), "e2elab", "10.89.201")
-    hpcprov("lab", "down", "--force", path)
+    cleared = hpcprov("lab", "down", "--force", path)
+    assert cleared.returncode == 0, cleared.stderr
     up(path)
     yield path
     hpcprov("lab", "down", path)
@@ -127,6 +141,18 @@ def test_a_half_made_node_is_replaced_and_still_known(site: Path) -> None:
     assert states(site)["node01"]["state"] == "broken"
     assert "node01 (10.89.201.4): replaced" in up(site)
     assert on(site, "node01", "hostname") == "node01"
+
+
+def test_a_lab_whose_processes_were_killed_is_removed_or_made_anew(site: Path) -> None:
+    """As the OOM killer or the end of a session leaves it: podman 4.3 goes on calling the nodes running."""
+    kill_all(site)
+    assert {node["state"] for node in states(site).values()} == {"broken"}
+    assert "head (10.89.201.3): replaced" in up(site)
+    kill_all(site)
+    down = hpcprov("lab", "down", site)
+    assert down.returncode == 0, down.stderr
+    assert "Removed container hpcprov-e2elab-node01" in down.stderr
+    assert "head (10.89.201.3): created" in up(site)
 
 
 def test_another_lab_on_the_same_addresses_is_refused(site: Path, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ class FaultsLab(Lab):
         self.podman.try_run("stop", "--time=0", self.container(SMALL_DISK))
         if layer:
             run(["umount", str(layer)], cwd="/", timeout=60)
-        self.hpcprov("lab", "down", "--force", str(self.site))
+        self.clear()
         self.podman.try_run("volume", "rm", f"hpcprov-{self.name}-shared")
 
     def _make_share(self) -> None:

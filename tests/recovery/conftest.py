@@ -15,7 +15,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """The site; its containers are removed at the end, whatever happened."""
     folder = tmp_path_factory.mktemp(NAME)
     under_test = Lab(make_site(folder))
-    under_test.hpcprov("lab", "down", "--force", str(under_test.site))
+    under_test.clear()
     yield under_test
     under_test.hpcprov("lab", "down", str(under_test.site))
     shutil.rmtree(folder, ignore_errors=True)

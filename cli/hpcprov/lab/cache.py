@@ -53,7 +53,7 @@ def start(podman: Podman, node: Node, present: Mapping[str, dict[str, object]], 
     if state is State.STOPPED:
         podman.run("start", node.container)
     elif state is not State.RUNNING:
-        podman.try_run("rm", "--force", "--time=0", node.container)
+        podman.remove_containers(node.container)
         podman.run("run", *run_arguments(node, upstream_proxy))
     _wait(podman, node)
     return url(node.address)

@@ -152,7 +152,7 @@ def _remove(podman: Podman, site: Site, *, purge: bool) -> list[str]:
 def _remove_containers(podman: Podman, site: Site) -> list[str]:
     containers = sorted(nodes.inspect(podman, site.cluster_name))
     if containers:
-        podman.run("rm", "--force", "--time=0", "--volumes", *containers, timeout=300)
+        podman.remove_containers(*containers)
     return [f"container {name}" for name in containers]
 
 
@@ -169,7 +169,7 @@ def _remove_strangers(podman: Podman, wanted: list[Node], present: Mapping[str, 
     known = {node.container for node in wanted}
     for name in sorted(set(present) - known):
         report(f"Removing {name}: its host is no longer in the site file")
-        podman.run("rm", "--force", "--time=0", "--volumes", name)
+        podman.remove_containers(name)
 
 
 def _ensure_storage(

@@ -34,7 +34,7 @@ class State(StrEnum):
     MISSING = "missing"
     RUNNING = "running"
     STOPPED = "stopped"
-    BROKEN = "broken"  # created but never started, or of another recipe: left by an interrupted run or an older site
+    BROKEN = "broken"  # never started, of another recipe, or killed: left by an interrupted run or an older site
     FOREIGN = "foreign"  # of another site that has the same cluster_name
 
 
@@ -129,8 +129,15 @@ def container_name(cluster: str, node_name: str) -> str:
 
 
 def inspect(podman: Podman, cluster: str) -> dict[str, dict[str, Any]]:
-    """The lab's containers by name, whatever their state."""
+    """The lab's containers by name, whatever their state.
+
+    `lost` is the state of those whose processes and monitor were both killed behind podman's back (the OOM killer, the
+    end of a session): podman 4.3 goes on calling them running, and can neither start nor stop them.
+    """
     listed = podman.query("ps", "--all", "--format", "json", "--filter", f"label={CLUSTER_LABEL}={cluster}")
+    for container in listed:
+        if container.get("State") == "running" and not _lives(container.get("Pid", 0)):
+            container["State"] = "lost"
     return {container["Names"][0]: container for container in listed}
 
 
@@ -165,7 +172,7 @@ def bring_up(podman: Podman, node: Node, state: State) -> str:
             # It ran once and does not come back: a lab node holds nothing that a deploy does not make again.
             state = State.BROKEN
     if state is State.BROKEN:
-        podman.run("rm", "--force", "--time=0", "--volumes", node.container)
+        podman.remove_containers(node.container)
     podman.run("run", *node.run_arguments())
     wait_until_ready(podman, node)
     return "created" if state is State.MISSING else "replaced"
@@ -234,6 +241,14 @@ def status(podman: Podman, node: Node, present: Mapping[str, dict[str, Any]]) ->
 def directory_mount(source: Path, path: str) -> tuple[str, str, str]:
     """A directory of the control host, read-only in the node."""
     return (str(source), path, "ro")
+
+
+def _lives(pid: int) -> bool:
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
+    except OSError:
+        return False
+    return after_name.split()[0] not in {"Z", "X"}
 
 
 def _is_running(podman: Podman, container: str) -> bool:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from hpcprov.lab.host import NO_LIMIT, CgroupLayout, HostFacts
 
 NOFILE_WANTED = 1048576
 ERROR_LINES = 6
+REMOVE_TRIES = 3
+REMOVE_PAUSE = 1.0
 
 
 def runtimes(facts: HostFacts) -> list[str]:
@@ -87,14 +90,28 @@ class Podman:
         """Run and return stdout. Raises LabError with podman's own words."""
         result = self.try_run(*args, timeout=timeout)
         if result.returncode:
-            words = result.stderr.strip().splitlines()[-ERROR_LINES:]
-            raise LabError(f"podman {args[0]} failed", why=" | ".join(words) or f"exit status {result.returncode}")
+            raise LabError(f"podman {args[0]} failed", why=_last_words(result))
         return result.stdout
 
     def query(self, *args: str) -> list[dict[str, Any]]:
         """Run a command that prints a JSON list."""
         parsed = json.loads(self.run(*args) or "null")
         return parsed or []
+
+    def remove_containers(self, *names: str) -> None:
+        """Remove containers and their anonymous volumes, running or not. Raises LabError with what stays, and why.
+
+        Asked again when something stays: of a container whose processes were killed behind podman's back (a crash,
+        the OOM killer, the end of a session), podman 4.3 first finds out that it has stopped, and fails.
+        """
+        for patience in range(REMOVE_TRIES - 1, -1, -1):
+            result = self.try_run("rm", "--force", "--time=0", "--volumes", *names, timeout=300)
+            names = tuple(name for name in names if self.exists("container", name))
+            if not names:
+                return
+            if patience:
+                time.sleep(REMOVE_PAUSE)
+        raise LabError(f"podman rm failed: {', '.join(names)} stays", why=_last_words(result))
 
     def exists(self, kind: str, name: str) -> bool:
         """Is there an image, container, network or volume of this name?"""
@@ -104,3 +121,8 @@ class Podman:
 def labels(values: Mapping[str, str]) -> list[str]:
     """`--label` arguments."""
     return [word for key, value in values.items() for word in ("--label", f"{key}={value}")]
+
+
+def _last_words(result: subprocess.CompletedProcess[str]) -> str:
+    lines = result.stderr.strip().splitlines()[-ERROR_LINES:]
+    return " | ".join(lines) or f"exit status {result.returncode}"

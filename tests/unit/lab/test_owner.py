@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +37,8 @@ class FakePodman(Podman):
         listed: list[dict[str, Any]]
         if args[0] == "ps":
             listed = [
-                {"Names": [name], "Labels": marks, "State": self.state} for name, marks in self.containers.items()
+                {"Names": [name], "Labels": marks, "State": self.state, "Pid": os.getpid()}
+                for name, marks in self.containers.items()
             ]
         elif args[:2] == ("network", "inspect"):
             listed = [{"name": args[2], "labels": self.networks[args[2]]}]
@@ -46,6 +48,10 @@ class FakePodman(Podman):
             self.done.append(args)
             return ""
         return json.dumps(listed)
+
+    def remove_containers(self, *names: str) -> None:
+        """Only noted."""
+        self.done.append(("rm", "--force", *names))
 
     def exists(self, kind: str, name: str) -> bool:
         """Networks only."""

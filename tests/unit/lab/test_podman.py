@@ -6,8 +6,10 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from hpcprov.errors import LabError
 from hpcprov.lab.host import NO_LIMIT, CgroupLayout, HostFacts, cgroup_layout, raise_inotify_limit
-from hpcprov.lab.podman import containers_conf, default_ulimits, runtimes, write_atomically
+from hpcprov.lab.podman import Podman, containers_conf, default_ulimits, runtimes, write_atomically
 
 Facts = Callable[..., HostFacts]
 
@@ -64,3 +66,42 @@ def test_the_inotify_limit_is_only_raised(tmp_path: Path) -> None:
     limit.write_text("8192\n")
     assert raise_inotify_limit(limit) is None
     assert limit.read_text() == "8192\n"
+
+
+class Reluctant:
+    """A podman whose `rm` fails a number of times, as podman 4.3 does for containers that were killed."""
+
+    def __init__(self, folder: Path, failures: int) -> None:
+        self.calls = folder / "calls"
+        there = folder / "there"
+        there.touch()
+        program = folder / "podman"
+        program.write_text(
+            f"""#!/bin/sh
+echo "$*" >> {self.calls}
+case "$1 $2" in
+"container exists") [ "$3" = stuck ] && [ -e {there} ];;
+*) [ "$(grep -c '^rm' {self.calls})" -gt {failures} ] && exec rm {there}
+   echo "container state improper: stopped" >&2; exit 125;;
+esac
+"""
+        )
+        program.chmod(0o755)
+        self.podman = Podman(str(program), folder / "conf")
+
+
+def test_a_container_that_podman_first_fails_to_remove_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hpcprov.lab.podman.REMOVE_PAUSE", 0)
+    reluctant = Reluctant(tmp_path, failures=1)
+    reluctant.podman.remove_containers("gone", "stuck")
+    removals = [line for line in reluctant.calls.read_text().splitlines() if line.startswith("rm")]
+    assert removals == ["rm --force --time=0 --volumes gone stuck", "rm --force --time=0 --volumes stuck"]
+
+
+def test_a_container_that_stays_is_named_with_podmans_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hpcprov.lab.podman.REMOVE_PAUSE", 0)
+    with pytest.raises(LabError, match="stuck stays") as raised:
+        Reluctant(tmp_path, failures=99).podman.remove_containers("gone", "stuck")
+    assert raised.value.why == "container state improper: stopped"
