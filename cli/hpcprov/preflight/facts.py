@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from hpcprov.preflight.firewall import UNREADABLE, Filter, parse_iptables, parse_nft
 
@@ -235,10 +235,7 @@ class Facts:
     @cached_property
     def filter(self) -> Filter:
         """What the packet filters of the host let through."""
-        if "truncated" in (*self.lines("iptables")[-1:], *self.lines("nft")[-1:]):
-            return Filter([UNREADABLE])
-        # iptables on top of nftables shows in both; its own words come first.
-        return Filter([*parse_iptables(self.lines("iptables")), *parse_nft(self.lines("nft"))])
+        return _filter(self.lines("iptables"), self.lines("nft"))
 
     @cached_property
     def listeners(self) -> tuple[Listener, ...]:
@@ -266,6 +263,15 @@ def parse(text: str, *, sent: float = 0.0, received: float = 0.0) -> Facts:
         elif line.strip():
             current.append(line)
     return Facts({name: tuple(lines) for name, lines in sections.items()}, sent, received)
+
+
+@lru_cache(maxsize=1024)
+def _filter(iptables: tuple[str, ...], nft: tuple[str, ...]) -> Filter:
+    """Nodes with the same rules share what was worked out from them."""
+    if "truncated" in (*iptables[-1:], *nft[-1:]):
+        return Filter([UNREADABLE])
+    # iptables on top of nftables shows in both; its own words come first.
+    return Filter([*parse_iptables(iptables), *parse_nft(nft)])
 
 
 def _time(lines: tuple[str, ...]) -> tuple[float, float] | None:

@@ -42,7 +42,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Port:
-    """A TCP port that a daemon of ours listens on. `callers` are the hosts that connect to it."""
+    """A TCP port that a daemon of ours listens on. The hosts that connect to it, itself perhaps among them."""
 
     number: int
     purpose: str
@@ -98,18 +98,15 @@ def _ports(site: Site, host: Host) -> Iterator[Port]:
     speaker = next(iter(site.group("controller")), host)
     config = {str(key).lower(): value for key, value in _mapping(speaker.vars.get("slurm_config")).items()}
     daemons = daemons_of(speaker.vars)
-    compute = _names(site, host, "compute")
-    controllers = _names(site, host, "controller")
-    everyone = _names(site, host, "controller", "compute", "login", "database")
     if host.is_in("controller"):
         for number in _numbers(config.get("slurmctldport")) or [int(daemons.slurmctld_port)]:
-            yield Port(number, "slurmctld", SLURMCTLD, everyone)
+            yield Port(number, "slurmctld", SLURMCTLD, site.names_in("controller", "compute", "login", "database"))
     if host.is_in("compute"):
         own = {str(key).lower(): value for key, value in _mapping(host.vars.get("slurm_node")).items()}
         for number in (_numbers(own.get("port")) or _numbers(config.get("slurmdport")) or [SLURMD_PORT])[:1]:
-            yield Port(number, "slurmd", SLURMD, (*controllers, *(name for name in compute if name not in controllers)))
+            yield Port(number, "slurmd", SLURMD, site.names_in("controller", "compute"))
     if host.is_in("database"):
-        yield Port(int(daemons.slurmdbd_port), "slurmdbd", SLURMDBD, _names(site, host, "controller", "login"))
+        yield Port(int(daemons.slurmdbd_port), "slurmdbd", SLURMDBD, site.names_in("controller", "login"))
         if host.vars.get("slurm_dbd_storage_host", "localhost") in (
             "localhost",
             "127.0.0.1",
@@ -126,7 +123,7 @@ def job_ports(site: Site, host: Host) -> Port | None:
     """Any port of a host where jobs and `srun` talk with the compute nodes."""
     if not host.is_in("compute", "login"):
         return None
-    return Port(ANY_PORT, "jobs (srun, MPI and Gloo take any free port)", (), _names(site, host, "compute"))
+    return Port(ANY_PORT, "jobs (srun, MPI and Gloo take any free port)", (), site.names_in("compute"))
 
 
 def nfs_clients(site: Site, host: Host) -> tuple[str, ...]:
@@ -144,10 +141,6 @@ def nfs_clients(site: Site, host: Host) -> tuple[str, ...]:
         if other.name != host.name and any(mount.server == host.name for mount in mounts):
             clients.append(other.name)
     return tuple(clients)
-
-
-def _names(site: Site, host: Host, *groups: str) -> tuple[str, ...]:
-    return tuple(other.name for other in site.cluster_hosts if other.is_in(*groups) and other.name != host.name)
 
 
 def _account(entry: Mapping[str, Any]) -> Account | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,17 @@ class Site:
     def cluster_hosts(self) -> list[Host]:
         """The hosts that our plays converge; others in the file (localhost, a switch) are left alone."""
         return [host for host in self.hosts.values() if host.is_in(*CLUSTER_GROUPS)]
+
+    def names_in(self, *groups: str) -> tuple[str, ...]:
+        """The cluster's hosts in these groups, each once, group after group. The same object for the same groups."""
+        if groups not in self._names:
+            members = (host.name for group in groups for host in self.cluster_hosts if host.is_in(group))
+            self._names[groups] = tuple(dict.fromkeys(members))
+        return self._names[groups]
+
+    @cached_property
+    def _names(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        return {}
 
 
 def short_name(host: str) -> str:

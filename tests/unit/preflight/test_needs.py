@@ -37,11 +37,11 @@ def listed(name: str, **variables: Any) -> list[tuple[int, str, tuple[str, ...]]
 
 def test_ports_of_the_lab() -> None:
     assert listed("head") == [
-        (6817, "slurmctld", ("node01", "node02")),
-        (6819, "slurmdbd", ()),
+        (6817, "slurmctld", ("head", "node01", "node02")),
+        (6819, "slurmdbd", ("head",)),
         (3306, "MariaDB", ()),
     ]
-    assert listed("node01") == [(6818, "slurmd", ("head", "node02"))]
+    assert listed("node01") == [(6818, "slurmd", ("head", "node01", "node02"))]
     assert listed("store") == [(2049, "NFS", ("head", "node01", "node02"))]
 
 

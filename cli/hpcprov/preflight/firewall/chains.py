@@ -62,17 +62,8 @@ class Test:
         return answer if answer is None or not self.negated else not answer
 
     def _plain(self, packet: Packet) -> bool | None:
-        answers: dict[str, Callable[[], bool | None]] = {
-            "source": lambda: _address_in(packet.source, self.values),
-            "target": lambda: _address_in(packet.target, self.values),
-            "port": lambda: _port_in(packet.port, self.values),
-            "protocol": lambda: not {"tcp", "6", "all"}.isdisjoint(self.values),
-            "state": lambda: not {"new", "untracked"}.isdisjoint(value.lower() for value in self.values),
-            "interface": lambda: _interface_in(packet.interface, self.values),
-            "family": lambda: f"ipv{packet.version}" in self.values,
-            "never": lambda: False,
-        }
-        return answers.get(self.kind, lambda: None)()
+        tells = TESTS.get(self.kind)
+        return tells(packet, self.values) if tells else None
 
 
 @dataclass
@@ -125,15 +116,29 @@ def outcome(tables: Iterable[Ruleset], packet: Packet, hook: str = "input") -> O
     return None
 
 
+Likeness = tuple[bool | None, ...]
+
+
 class Filter:
-    """All packet filters of a host. Callers that no rule tells apart are judged once."""
+    """All packet filters of a host. Addresses that no rule tells apart are judged once."""
 
     def __init__(self, tables: Sequence[Ruleset]) -> None:
         self.tables = tables
-        rules = (rule for table in tables for chain in table.chains.values() for rule in chain.rules)
-        tests = (test for rule in rules for test in rule.tests if test.kind in ("source", "target"))
-        self._telling = tuple(dict.fromkeys(tests))
+        rules = [rule for table in tables for chain in table.chains.values() for rule in chain.rules]
+        self._tests = {
+            kind: tuple(dict.fromkeys(test for rule in rules for test in rule.tests if test.kind == kind))
+            for kind in ("source", "target")
+        }
+        self._likeness: dict[tuple[str, str], Likeness] = {}
         self._known: dict[object, Outcome | None] = {}
+
+    def likeness(self, kind: str, address: str) -> Likeness:
+        """What all rules make of an address as the `source` or `target`; those alike end alike."""
+        key = (kind, address)
+        if key not in self._likeness:
+            packet = Packet(address, address, 0)
+            self._likeness[key] = (packet.version == 4, *(test(packet) for test in self._tests[kind]))
+        return self._likeness[key]
 
     @property
     def active(self) -> bool:
@@ -143,8 +148,8 @@ class Filter:
 
     def closes(self, packet: Packet, *hooks: str) -> Outcome | None:
         """The first outcome of these hooks."""
-        told = tuple(test(packet) for test in self._telling)
-        key = (hooks, packet.port, packet.interface, packet.version, told)
+        ends = self.likeness("source", packet.source), self.likeness("target", packet.target)
+        key = (hooks, packet.port, packet.interface, *ends)
         if key not in self._known:
             found = (outcome(self.tables, packet, hook) for hook in hooks)
             self._known[key] = next(filter(None, found), None)
@@ -250,3 +255,16 @@ def _interface_in(name: str | None, values: Sequence[str]) -> bool | None:
     if name is None or any(value.startswith("@") for value in values):
         return None
     return any(name == value or (value[-1:] in "+*" and name.startswith(value[:-1])) for value in values)
+
+
+# What the kinds of tests say about a packet and the values of a rule; kinds that are not here say nothing.
+TESTS: Mapping[str, Callable[[Packet, Sequence[str]], bool | None]] = {
+    "source": lambda packet, values: _address_in(packet.source, values),
+    "target": lambda packet, values: _address_in(packet.target, values),
+    "port": lambda packet, values: _port_in(packet.port, values),
+    "protocol": lambda packet, values: not {"tcp", "6", "all"}.isdisjoint(values),
+    "state": lambda packet, values: not {"new", "untracked"}.isdisjoint(value.lower() for value in values),
+    "interface": lambda packet, values: _interface_in(packet.interface, values),
+    "family": lambda packet, values: f"ipv{packet.version}" in values,
+    "never": lambda packet, values: False,
+}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from hpcprov.preflight import needs
 from hpcprov.preflight.facts import Facts
 from hpcprov.preflight.findings import Finding, Level
-from hpcprov.preflight.firewall import Outcome, Packet
+from hpcprov.preflight.firewall import Filter, Outcome, Packet
 from hpcprov.preflight.look import OPEN, SILENT, Call, Look
 from hpcprov.preflight.rules.registry import rule
 from hpcprov.site import Host, Site
@@ -19,10 +20,13 @@ from hpcprov.slurm.hostlist import fold
 def firewall(look: Look) -> Iterator[Finding]:
     """Slurm's daemons call each other both ways; a closed port makes nodes `down` or lets `srun` hang."""
     suspects = filtering(look) | {call[0] for call, came in look.calls.items() if came == SILENT}
+    if not suspects:
+        return
+    callers = _Callers(look)
     for host, facts in look.hosts:
         for wanted in [*needs.ports(look.site, host), *filter(None, [needs.job_ports(look.site, host)])]:
-            if host.name in suspects or suspects.intersection(wanted.callers):
-                yield from _findings(look, host, facts, wanted)
+            if host.name in suspects or not suspects.isdisjoint(wanted.callers):
+                yield from _findings(callers, host, facts, wanted)
 
 
 def filtering(look: Look) -> set[str]:
@@ -43,33 +47,76 @@ def doubtful_calls(look: Look) -> list[Call]:
             if wanted.number in listening:
                 calls += [
                     (caller, host.name, wanted.number)
-                    for caller in _witnesses(wanted)
+                    for caller in _witnesses(wanted, host)
                     if caller in look.facts and behind_filters.intersection((caller, host.name))
                 ]
     return calls
 
 
-def _witnesses(wanted: needs.Port) -> tuple[str, ...]:
+def _witnesses(wanted: needs.Port, host: Host) -> tuple[str, ...]:
     """Callers that stand for all: nodes are many and alike."""
-    return wanted.callers[:1] + wanted.callers[-1:] if len(wanted.callers) > 2 else wanted.callers
+    ends = (*wanted.callers[:2], *wanted.callers[-2:])
+    others = tuple(dict.fromkeys(caller for caller in ends if caller != host.name))
+    return others[:1] + others[-1:] if len(others) > 2 else others
 
 
-def _findings(look: Look, host: Host, facts: Facts, wanted: needs.Port) -> Iterator[Finding]:
-    closed: dict[Outcome | None, list[str]] = {}
-    for caller in wanted.callers:
-        came = look.calls.get((caller, host.name, wanted.number))
-        why = _closes(look, host, facts, look.site.hosts[caller], wanted)
-        if came != OPEN and (why or came == SILENT):
-            closed.setdefault(why, []).append(caller)
+class _Callers:
+    """The hosts that call, in groups that no packet filter tells apart: each group is judged once."""
+
+    def __init__(self, look: Look) -> None:
+        self.look = look
+        self.tried: dict[tuple[str, int], dict[str, str]] = {}
+        for (caller, target, port), came in look.calls.items():
+            self.tried.setdefault((target, port), {})[caller] = came
+        self._alike: dict[tuple[Filter, tuple[str, ...]], list[tuple[str, ...]]] = {}
+
+    def alike(self, there: Filter, callers: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Groups of the callers of a host with this packet filter."""
+        if (there, callers) not in self._alike:
+            groups: dict[object, list[str]] = {}
+            for caller in callers:
+                groups.setdefault(self._likeness(there, caller), []).append(caller)
+            self._alike[there, callers] = [tuple(group) for group in groups.values()]
+        return self._alike[there, callers]
+
+    def _likeness(self, there: Filter, caller: str) -> object:
+        """What its own packet filter and the one at the other end can know of a caller."""
+        address = self.look.site.hosts[caller].cluster_address
+        if not address:
+            return None
+        facts = self.look.facts.get(caller)
+        own = (facts.filter, facts.filter.likeness("source", address)) if facts else None
+        return there.likeness("source", address), own
+
+
+def _findings(callers: _Callers, host: Host, facts: Facts, wanted: needs.Port) -> Iterator[Finding]:
+    look = callers.look
+    tried = callers.tried.get((host.name, wanted.number), {})
+    closed: dict[Outcome | None, tuple[str, ...]] = {}
+    for alike in callers.alike(facts.filter, wanted.callers):
+        others = [caller for caller in alike if caller != host.name]
+        why = _closes(look, host, facts, others, wanted) if others else None
+        shut = alike if why else tuple(caller for caller in alike if tried.get(caller) == SILENT)
+        if OPEN in tried.values():
+            shut = tuple(caller for caller in shut if tried.get(caller) != OPEN)
+        if shut:
+            closed[why] = closed.get(why, ()) + shut
     level = Level.ERROR if wanted.programs else Level.WARNING
     port = f"port {wanted.number} ({wanted.purpose})" if wanted.programs else f"ports for {wanted.purpose}"
-    for why, callers in closed.items():
-        message = f"{'closed:' if why else 'no answer on'} {port} for {fold(callers)}"
+    for why, names in closed.items():
+        message = f"{'closed:' if why else 'no answer on'} {port} for {_folded(names)}"
         yield Finding(host.name, "firewall", level, message, _cause(why, facts), _fix(why, look.site))
 
 
-def _closes(look: Look, host: Host, facts: Facts, caller: Host, wanted: needs.Port) -> Outcome | None:
-    """The rule that closes a port of `host` for another host, on either of them."""
+@lru_cache(maxsize=1024)
+def _folded(names: tuple[str, ...]) -> str:
+    """A host stays in the group of its callers, so that the same is said of all hosts, and said once."""
+    return fold(names)
+
+
+def _closes(look: Look, host: Host, facts: Facts, alike: list[str], wanted: needs.Port) -> Outcome | None:
+    """The rule that closes a port of `host` for other hosts that are alike, on either side."""
+    caller = look.site.hosts[alike[0]]
     if not (host.cluster_address and caller.cluster_address):
         return None
     interface = facts.interfaces.get(host.cluster_address)
@@ -78,7 +125,8 @@ def _closes(look: Look, host: Host, facts: Facts, caller: Host, wanted: needs.Po
         return why
     theirs = look.facts.get(caller.name)
     leaving = theirs.filter.closes(replace(packet, interface=None), "output") if theirs else None
-    return Outcome(f"on {caller.name}, {leaving.where}", leaving.rule) if leaving else None
+    where = caller.name if len(alike) == 1 else "each of them"
+    return Outcome(f"on {where}, {leaving.where}", leaving.rule) if leaving else None
 
 
 def _cause(why: Outcome | None, facts: Facts) -> str:

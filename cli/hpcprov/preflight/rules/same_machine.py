@@ -22,9 +22,9 @@ def same_machine(look: Look) -> Iterator[Finding]:
             owners.setdefault(instance, []).append(host.name)
     for names in owners.values():
         if len(names) > 1:
+            message = f"one machine goes by the names {fold(names)}"
             for name in names:
-                listed = fold(other for other in names if other != name)
                 yield Finding(
-                    name, "same-machine", Level.ERROR, f"one and the same machine as {listed}",
-                    "their addresses lead to one host", "correct ansible_host, or keep one of the names",
+                    name, "same-machine", Level.ERROR, message, "their addresses lead to one host",
+                    "correct ansible_host, or keep one of the names",
                 )  # fmt: skip
