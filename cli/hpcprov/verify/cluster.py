@@ -161,6 +161,7 @@ class Cluster:
         return {
             "run_id": self.run_id,
             "host": name,
+            "cluster": self.site.cluster_name,
             "smoke_user": self.smoke_user,
             "is_controller": name == self.controller,
             "users": expect.fixed_users(self.site),

@@ -188,3 +188,54 @@ def test_three_thousand_names_fit_one_argument():
 )
 def test_errors_of_the_shell_are_told_without_it(said, told):
     assert probe.without_shell(said) == told
+
+
+class Accounting:
+    """Programs of a controller whose slurmdbd has it registered after some answers."""
+
+    def __init__(self, monkeypatch, age, unregistered_for):
+        self.asked = 0
+        self.age = age
+        self.unregistered_for = unregistered_for
+        self.now = 1000.0
+        monkeypatch.setattr(probe, "command", self.command)
+        monkeypatch.setattr(probe.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(probe.time, "sleep", self.sleep)
+
+    def sleep(self, seconds):
+        self.now += seconds
+        self.age += seconds
+
+    def command(self, *words):
+        if words[0] == "systemctl":
+            return 0, f"active\n{int((self.now - self.age) * 1e6)}", ""
+        self.asked += 1
+        host = "|".join(["10.0.0.1", "6817"] if self.asked > self.unregistered_for else ["", "0"])
+        return 0, f"lab|{host}\nother||0", ""
+
+
+@pytest.mark.parametrize(
+    ("age", "unregistered_for", "asked", "host"),
+    [
+        (5, 0, 1, "10.0.0.1"),
+        (5, 7, 8, "10.0.0.1"),
+        (5, 999, 32, ""),  # a minute would not have helped either
+        (3600, 7, 1, ""),
+    ],
+)
+def test_controller_that_just_started_is_given_time_to_register(monkeypatch, age, unregistered_for, asked, host):
+    programs = Accounting(monkeypatch, age, unregistered_for)
+    assert probe.registered_clusters("lab")["clusters"]["lab"]["host"] == host
+    assert programs.asked == asked
+
+
+def test_controller_that_does_not_run_is_not_waited_for(monkeypatch):
+    asked = []
+
+    def command(*words):
+        asked.append(words[0])
+        return (0, "inactive\n0", "") if words[0] == "systemctl" else (1, "", "Connection refused")
+
+    monkeypatch.setattr(probe, "command", command)
+    assert probe.registered_clusters("lab") == {"error": "Connection refused"}
+    assert asked == ["sacctmgr", "systemctl"]

@@ -25,6 +25,8 @@ from hpcprov.verify.remote import configuration, disks, hardware
 from hpcprov.verify.remote.host import COMMAND_LIMIT, command, last_line, owner_and_mode, read
 
 IMPORT_LIMIT = 60
+JUST_STARTED = 120  # seconds after its start during which slurmctld may still look for its slurmdbd
+REGISTER_LIMIT = 30
 PREFIX = ".hpcprov-verify-"
 
 
@@ -293,8 +295,31 @@ def loading_error(library: str) -> str | None:
     return (last_line(err) or f"loading it ended with {code}") if code else None
 
 
-def registered_clusters() -> dict[str, Any]:
-    """Clusters that slurmdbd knows: name to controller address and port."""
+def registered_clusters(cluster: str) -> dict[str, Any]:
+    """Clusters that slurmdbd knows: name to controller address and port.
+
+    A controller that came up before its slurmdbd, as after a boot, registers when it tries again; it is waited for.
+    """
+    deadline = time.monotonic() + REGISTER_LIMIT
+    while True:
+        answer = listed_clusters()
+        if answer.get("clusters", {}).get(cluster, {}).get("host") or time.monotonic() > deadline:
+            return answer
+        if seconds_since_start("slurmctld") > JUST_STARTED:
+            return answer
+        time.sleep(1)
+
+
+def seconds_since_start(unit: str) -> float:
+    """How long a service has been active; infinite for one that is not."""
+    show = ("systemctl", "show", "--value", "-p", "ActiveState", "-p", "ActiveEnterTimestampMonotonic", unit)
+    words = command(*show)[1].split()
+    started = next((int(word) for word in words if word.isdecimal()), 0)
+    return time.monotonic() - started / 1e6 if "active" in words and started else float("inf")
+
+
+def listed_clusters() -> dict[str, Any]:
+    """What sacctmgr says at this moment."""
     code, out, err = command("sacctmgr", "-nP", "show", "cluster", "format=cluster,controlhost,controlport")
     if code:
         return {"error": last_line(err) or last_line(out)}
@@ -386,7 +411,7 @@ def probe(p: dict[str, Any]) -> dict[str, Callable[[], Any]]:
     if p["spool"]:
         jobs["hardware"] = lambda: hardware.measured(p["devices"])
     if p["is_controller"]:
-        jobs["accounting"] = registered_clusters
+        jobs["accounting"] = lambda: registered_clusters(p["cluster"])
         jobs["state_cluster"] = lambda: configuration.state_cluster(p["state"])
     if p["modules"]:
         jobs["modules"] = lambda: modules(user)
