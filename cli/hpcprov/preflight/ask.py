@@ -85,7 +85,7 @@ def parameters(site: Site, host: Host) -> str:
     interpreter = str(host.vars.get("ansible_python_interpreter") or "")
     values = {
         "node_name": [host.node_name],
-        "site_names": list(needs.site_names(site)),
+        "site_hosts": [f"{name}={address}" for name, address in needs.site_names(site).items()],
         "addresses": ["ahostsv6" if ":" in site.cluster_network else "ahostsv4"],
         "user_keys": [str(key) for account in accounts for key in (account.name, account.uid)],
         "group_keys": [str(key) for a in accounts if a.gid is not None for key in (a.name, a.gid)],

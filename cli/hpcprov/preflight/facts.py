@@ -211,15 +211,11 @@ class Facts:
     def hosts_file_is_ours(self) -> bool:
         return any("nsible managed" in line for line in self.lines("hosts-file"))
 
-    @cached_property
-    def site_names(self) -> dict[str, str]:
-        """Names to addresses, as the host resolves them (`getent ahosts`: address, STREAM, name)."""
-        found: dict[str, str] = {}
-        for words in map(str.split, self.lines("site-names")):
-            if len(words) == 3 and words[1] == "STREAM":
-                found.setdefault(words[2], words[0])
-                found.setdefault(words[2].split(".")[0], words[0])
-        return found
+    @property
+    def wrong_names(self) -> dict[str, str]:
+        """The site's names that lead elsewhere, with the address that the host finds, or `nothing`."""
+        pairs = (line.split() for line in self.lines("site-names"))
+        return {words[0]: words[1] for words in pairs if len(words) == 2}
 
     @property
     def names_time_out(self) -> bool:

@@ -1,8 +1,8 @@
 # What preflight wants to know about a host. Any POSIX shell runs it, as root where it may; no Python is needed, nothing is
 # changed. It prints sections, "@@ name" and raw lines; hpcprov.preflight.facts reads them.
 #
-# Set before it, from the site: node_name, site_names, addresses (ahostsv4 or ahostsv6), user_keys, group_keys, ports,
-# directories, python.
+# Set before it, from the site: node_name, site_hosts (name=address), addresses (ahostsv4 or ahostsv6), user_keys,
+# group_keys, ports, directories, python.
 
 LC_ALL=C
 PATH=$PATH:/usr/sbin:/usr/bin:/sbin:/bin
@@ -78,8 +78,27 @@ grep '^hosts:' /etc/nsswitch.conf
 section site-names
 if grep -q 'nsible managed' /etc/hosts; then
   # One family only: `getent hosts` would ask name servers for IPv6 addresses of names that stand in /etc/hosts.
-  # shellcheck disable=SC2086
-  { within 10 getent "$addresses" $site_names; [ $? = 124 ] && echo timeout; } | grep -v -e DGRAM -e RAW
+  # Only what differs is told: all names from all hosts would be millions of lines in a large site.
+  # shellcheck disable=SC2046,SC2086
+  {
+    printf '%s\n' $site_hosts
+    within 10 getent "$addresses" $(printf '%s\n' $site_hosts | cut -d= -f1)
+    case $? in 124 | 143) echo timeout ;; esac
+  } | awk '
+    $1 == "timeout" {print; count = 0; exit}
+    split($1, pair, "=") == 2 {order[++count] = pair[1]; expected[pair[1]] = pair[2]}
+    $2 == "STREAM" {
+      name = $3
+      if (!(name in expected)) sub(/[.].*/, "", name)
+      if (!(name in got)) got[name] = $1
+    }
+    END {
+      for (i = 1; i <= count; i++) {
+        name = order[i]
+        if (!(name in got)) got[name] = "nothing"
+        if (got[name] != expected[name]) print name, got[name]
+      }
+    }'
 fi
 
 section addresses

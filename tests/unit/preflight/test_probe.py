@@ -53,6 +53,40 @@ def test_probe_runs_to_its_end(shell: str) -> None:
     assert facts.privileged is (os.geteuid() == 0)
 
 
+def resolving(tmp_path: Path, answers: str) -> str:
+    """The probe on a deployed host whose getent says this."""
+    hosts = tmp_path / "hosts"
+    hosts.write_text("# Ansible managed\n")
+    getent = tmp_path / "getent"
+    getent.write_text(f"#!/bin/sh\n[ $1 = ahostsv4 ] || exit 2\n{answers}\n")
+    getent.chmod(0o755)
+    return parameters(site(), site().hosts["head"]) + PROBE.replace("PATH=$PATH", f"PATH={tmp_path}:$PATH").replace(
+        "/etc/hosts", str(hosts)
+    )
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_only_names_that_lead_elsewhere_are_told(tmp_path: Path, shell: str) -> None:
+    answers = """cat <<.
+10.89.101.11    STREAM head.lab.internal
+10.89.101.11    DGRAM
+10.89.101.12    STREAM store
+10.89.101.99    STREAM store
+10.89.101.99    STREAM node01
+10.89.101.21    STREAM node01
+."""
+    facts = parse(run(shell, resolving(tmp_path, answers)).stdout)
+    assert facts.wrong_names == {"node01": "10.89.101.99", "node02": "nothing"}
+    assert not facts.names_time_out
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_names_that_take_too_long(tmp_path: Path, shell: str) -> None:
+    script = resolving(tmp_path, "exec sleep 60").replace("within 10 getent", "within 1 getent")
+    facts = parse(run(shell, script).stdout)
+    assert facts.names_time_out and not facts.wrong_names
+
+
 @pytest.fixture
 def listener() -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as server:

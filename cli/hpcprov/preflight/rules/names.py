@@ -50,8 +50,8 @@ def site_names(look: Look) -> Iterator[Finding]:
         elif facts.hosts_file_is_ours:
             wrong = {
                 name: got
-                for name, address in expected.items()
-                if name not in (host.node_name, *new) and (got := facts.site_names.get(name, "nothing")) != address
+                for name, got in facts.wrong_names.items()
+                if name in expected and name != host.node_name and name not in new
             }
             if wrong:
                 shown = [f"{name} is {got}, not {expected[name]}" for name, got in list(wrong.items())[:SHOWN]]
