@@ -16,6 +16,7 @@ from typing import Any
 
 from hpcprov.site import Host, Site
 from hpcprov.verify import expect
+from hpcprov.verify.run_note import RunNote
 from hpcprov.verify.transport import RemoteError, Transport, UnreachableError
 
 PARALLEL = 128  # connections at once
@@ -64,6 +65,7 @@ class Cluster:
     def start_probes(self) -> None:
         """Begin with the rounds over all hosts."""
         if "probes" not in self._started:
+            self._note = RunNote(self.site.state_dir, self.run_id)
             self._started["probes"] = self._pool.submit(self._gather)
 
     def start_jobs(self, *, run: bool = True, parallel: bool = True) -> None:
@@ -197,8 +199,11 @@ class Cluster:
             wanted = {other: credentials[other] for other in pairs.get(name, credentials) if other in credentials}
             if asked and not asked.error and (name in seeding or wanted):
                 seeded = {path: entry for path, entry in shared.items() if entry["host"] == name}
-                collect[name] = {"seeded": seeded, "credentials": wanted}
-        return seeds, probes, self._round("collect", collect)
+                collect[name] = {"seeded": seeded, "credentials": wanted, "abandoned": self._note.abandoned}
+        collected = self._round("collect", collect)
+        if all(name in collected and not collected[name].error for name in seeding):
+            self._note.settle()
+        return seeds, probes, collected
 
     def _seeded_by(self, name: str) -> list[str]:
         return [path for path, host in self.seed_of.items() if host == name]

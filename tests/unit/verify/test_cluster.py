@@ -121,6 +121,27 @@ def test_jobs_are_submitted_as_the_smoke_user(make):
     ]
 
 
+def test_tokens_of_a_killed_run_are_taken_away_where_shared_paths_are_seeded(make, site):
+    folder = site.state_dir / "verify"
+    folder.mkdir(parents=True)
+    (folder / "0a0a0a0a").touch()
+    cluster = make()
+    _ = cluster.collected
+    asked = {name: p for name, which, p, _ in cluster._transport.asked if which == "collect" and p["seeded"]}
+    assert {name: p["abandoned"] for name, p in asked.items()} == {"store": ["0a0a0a0a"]}
+    assert list(folder.iterdir()) == []
+
+
+def test_notes_stay_until_every_seeding_host_has_tidied_up(make, site, monkeypatch):
+    monkeypatch.setattr(Memory, "down", ("store",))
+    folder = site.state_dir / "verify"
+    folder.mkdir(parents=True)
+    (folder / "0a0a0a0a").touch()
+    cluster = make()
+    _ = cluster.collected
+    assert {note.name for note in folder.iterdir()} == {"0a0a0a0a", cluster.run_id}
+
+
 def test_munge_pairs_are_all_on_a_small_site_and_a_ring_on_a_large_one():
     assert expect.munge_pairs(["head", "a", "b", "c"], "head") == {"a": ["b", "c"], "b": ["c", "a"], "c": ["a", "b"]}
     many = [f"n{number}" for number in range(1000)]

@@ -130,6 +130,27 @@ def test_two_hosts_see_each_others_files(tmp_path):
     assert shell(probe.COLLECT, directory, run).stdout == "host-node01\n"
 
 
+def test_tokens_are_taken_away_also_those_of_a_run_that_was_killed(tmp_path, monkeypatch):
+    def as_user(user, script, *arguments):
+        done = shell(script, *arguments)
+        return done.returncode, done.stdout, done.stderr
+
+    monkeypatch.setattr(probe, "as_user", as_user)
+    for run in ("ours", "killed", "alive"):
+        shell(probe.SEED, str(tmp_path), probe.PREFIX + run, "head")
+        shell(probe.EXCHANGE, str(tmp_path), probe.PREFIX + run, "node01", "head")
+    parameters = {"run_id": "ours", "smoke_user": "alice", "abandoned": ["killed", "gone"]}
+    assert probe.collect_path({"directory": str(tmp_path)}, parameters) == ["node01"]
+    assert [entry.name for entry in tmp_path.iterdir()] == [f"{probe.PREFIX}alive"]
+
+
+def test_a_directory_that_takes_no_token_is_left_as_it_was(tmp_path):
+    # As on a full disk: the directory can be made, the file cannot.
+    (tmp_path / "smoke").mkdir()
+    assert shell(probe.SEED, str(tmp_path), "run", "no/such").returncode == 1
+    assert list(tmp_path.rglob("*")) == [tmp_path / "smoke"]
+
+
 def test_another_file_system_is_noticed(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()

@@ -163,6 +163,7 @@ for dir in "$1/smoke" "$1/$USER" "$HOME" "$1"; do
   [ -d "$dir" ] || continue
   [ -d "$dir/$2" ] || mkdir "$dir/$2" || continue
   echo "$2" > "$dir/$2/$3" && { echo "$dir"; exit 0; }
+  rm -rf "$dir/$2"
 done
 exit 1
 """
@@ -201,6 +202,7 @@ def seed_path(path: str, p: dict[str, Any]) -> dict[str, Any]:
     if code and make_directory(f"{path}/{PREFIX}{p['run_id']}", p["smoke_user"]):
         code, out, err = as_user(*arguments)
     if code:
+        command("rm", "-rf", f"{path}/{PREFIX}{p['run_id']}")
         return {"directory": None, "error": without_shell(worst_error(err) or last_line(out)), **mount_of(path)}
     return {"directory": last_line(out), **mount_of(path)}
 
@@ -232,12 +234,13 @@ def without_shell(text: str) -> str:
 
 
 def collect_path(seeded: dict[str, Any], p: dict[str, Any]) -> list[str]:
-    """Hosts whose file arrived here."""
-    run = PREFIX + p["run_id"]
-    out = as_user(p["smoke_user"], COLLECT, seeded["directory"], run)[1]
+    """Hosts whose file arrived here. What this run and those that were killed have left is removed."""
+    directory = seeded["directory"]
+    out = as_user(p["smoke_user"], COLLECT, directory, PREFIX + p["run_id"])[1]
+    left = [f"{directory}/{PREFIX}{run}" for run in (p["run_id"], *p["abandoned"])]
     # Root can remove an entry of a directory of its own, the user what root_squash keeps from root.
-    as_user(p["smoke_user"], 'rm -rf "$1"', f"{seeded['directory']}/{run}")
-    command("rm", "-rf", f"{seeded['directory']}/{run}")
+    as_user(p["smoke_user"], 'rm -rf "$@"', *left)
+    command("rm", "-rf", *left)
     return [line[len("host-") :] for line in out.splitlines() if line.startswith("host-")]
 
 
