@@ -160,6 +160,10 @@ class Living:
         """A deploy in the background, in a process group of its own as in a terminal."""
         return RunningDeploy([str(BIN / "hpcprov"), "deploy", str(site or self.site), *options], self.lab.home)
 
+    def start_verify(self) -> RunningDeploy:
+        """A verify in the background."""
+        return RunningDeploy([str(BIN / "hpcprov"), "verify", str(self.site)], self.lab.home)
+
     def verify(self, expect: int = 0) -> str:
         """Verify; what was said."""
         done = self.lab.hpcprov("verify", str(self.site))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import time
 
 import pytest
@@ -165,3 +166,21 @@ def test_a_node_comes_back_from_a_reboot_by_itself(living: Living) -> None:
         )
         living.healthy("node02")
         living.verify()
+
+
+def test_what_a_killed_verify_has_left_is_taken_away_by_the_next(living: Living) -> None:
+    def tokens() -> str:
+        return living.inside("head", "find /shared -maxdepth 2 -name '.hpcprov-verify-*'")
+
+    for _ in range(5):  # it may be quicker than we look
+        verify = living.start_verify()
+        while not tokens() and verify.process.poll() is None:
+            pass
+        if verify.process.poll() is None:
+            verify.signal(signal.SIGKILL)
+        verify.process.wait()
+        if tokens():
+            break
+    assert tokens(), "no verify was caught in the middle"
+    living.verify()
+    assert tokens() == ""
