@@ -7,10 +7,12 @@ knows what to remove and never touches the tokens of a run that is still alive.
 from __future__ import annotations
 
 import fcntl
-import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
+
+from hpcprov.secrets import private_dir
 
 RUN_ID = re.compile(r"[0-9a-f]{8}")  # it becomes part of a path that is removed
 
@@ -23,7 +25,10 @@ class RunNote:
         self._folder = state_dir / "verify"
         self._run_id = run_id
         self._file: IO[str] | None = None
-        if state_dir.is_dir() and os.access(state_dir, os.W_OK):
+        if not state_dir.is_dir():
+            return
+        # A cluster is checked also where nothing can be noted: a full disk, a site of another admin.
+        with suppress(OSError):
             self._write()
             self.abandoned = sorted(
                 note.name
@@ -33,11 +38,12 @@ class RunNote:
 
     def settle(self) -> None:
         """The tokens of this run and of the abandoned ones are gone."""
-        for run_id in (self._run_id, *self.abandoned):
-            (self._folder / run_id).unlink(missing_ok=True)
+        with suppress(OSError):
+            for run_id in (self._run_id, *self.abandoned):
+                (self._folder / run_id).unlink(missing_ok=True)
 
     def _write(self) -> None:
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        private_dir(self._folder)
         draft = self._folder / f".{self._run_id}"
         self._file = draft.open("w")  # open as long as we live
         fcntl.flock(self._file, fcntl.LOCK_EX)

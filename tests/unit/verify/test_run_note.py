@@ -63,3 +63,10 @@ def test_a_site_that_was_never_deployed_gets_no_state(tmp_path):
     note.settle()
     assert note.abandoned == []
     assert not (tmp_path / "none").exists()
+
+
+def test_a_cluster_is_checked_also_where_nothing_can_be_noted(tmp_path):
+    (tmp_path / "verify").write_text("a file where the notes would be")
+    note = RunNote(tmp_path, OURS)
+    note.settle()
+    assert note.abandoned == []
